@@ -1,0 +1,45 @@
+# outboxd: thin fronts over CMake. `make` prints what there is.
+.DEFAULT_GOAL := help
+.PHONY: help deps build run test lint format bench install debug tsan coverage clean
+
+PREFIX ?= /usr/local
+CMAKE_ARGS ?=
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+deps: ## install the Debian packages that are missing
+	@tools/install-deps
+
+build: deps ## build/release/outboxd
+	@tools/build release
+
+run: build ## the demo: a small shop on the embedded store
+	@build/release/outboxd demo
+
+test: build ## build, start private servers, run every test
+	@tools/test release
+
+debug: deps ## build and test with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/build debug && tools/test debug
+
+tsan: deps ## build and test with ThreadSanitizer
+	@tools/build tsan && tools/test tsan
+
+lint: deps ## clang-format and clang-tidy, as errors
+	@tools/lint
+
+format: ## reformat the sources
+	@git ls-files '*.cc' '*.h' | xargs clang-format -i
+
+bench: build ## benchmarks, with the rivals when npm is there
+	@bench/run
+
+install: build ## into PREFIX (default /usr/local)
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+coverage: deps ## line coverage of the tests
+	@tools/build coverage && tools/test coverage && tools/coverage
+
+clean: ## remove the build folder
+	@rm -rf build

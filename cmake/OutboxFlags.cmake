@@ -1,0 +1,36 @@
+# Compiler settings that every target of this project shares, as the interface target outbox_flags.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+# -O2 -g is what Debian ships; NDEBUG is left out on purpose: OUTBOX_CHECK does not depend on it.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(outbox_flags INTERFACE)
+target_compile_options(outbox_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  # NewMessage is made for designated initialisers that leave most fields out.
+  -Wno-missing-field-initializers)
+
+if(OUTBOX_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(OUTBOX_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
+  add_link_options(-fsanitize=thread)
+elseif(OUTBOX_SANITIZE)
+  message(FATAL_ERROR "OUTBOX_SANITIZE must be empty, address or thread, not '${OUTBOX_SANITIZE}'")
+endif()
+if(OUTBOX_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()

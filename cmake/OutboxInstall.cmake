@@ -1,0 +1,1 @@
+# The installed library: headers, libraries, CMake package files and a pkg-config file.

@@ -1,0 +1,35 @@
+# outbox_module(NAME SOURCES … DEPENDS …): one folder of src/ as one object library outbox_NAME.
+# DEPENDS are other modules or external targets; linking one is the only way to include from it.
+function(outbox_module name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(outbox_${name} OBJECT ${arg_SOURCES})
+  target_include_directories(outbox_${name} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(outbox_${name} PUBLIC ${arg_DEPENDS} PRIVATE outbox_flags)
+endfunction()
+
+# outbox_test(FILE … LINK …): a test binary for each FILE. The file's suffix names what it needs and
+# becomes its label: _test nothing, _pgtest a PostgreSQL server, _e2etest the outboxd program.
+function(outbox_test)
+  cmake_parse_arguments(arg "" "TIMEOUT" "FILES;LINK" ${ARGN})
+  if(NOT OUTBOX_BUILD_TESTS)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  foreach(file IN LISTS arg_FILES)
+    get_filename_component(name ${file} NAME_WE)
+    string(REGEX REPLACE "^.*_([a-z0-9]*test)$" "\\1" kind ${name})
+    add_executable(${name} ${file})
+    target_link_libraries(${name} PRIVATE
+      ${arg_LINK} outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
+    set(properties LABELS ${kind} TIMEOUT ${arg_TIMEOUT})
+    if(NOT kind STREQUAL "test")
+      list(APPEND properties FIXTURES_REQUIRED postgres ENVIRONMENT
+        "OUTBOX_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres.url")
+    endif()
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+      PROPERTIES ${properties})
+  endforeach()
+endfunction()

@@ -1,0 +1,107 @@
+// Enqueue: write messages in the caller's own transaction. The near end of the data path.
+//
+//   PQexec(conn, "BEGIN");
+//   ... your business statements ...
+//   auto enqueued = outbox::Enqueue(conn, "public.orders_outbox",
+//                                   {.topic = "orders.order.created.v1", .payload = order_json});
+//   PQexec(conn, "COMMIT");     // both, or neither
+//
+// Nothing here talks to anything but the caller's database connection: one statement, one round
+// trip (a duplicate costs a second one, to read the first message's id and seq). Input is checked
+// before anything is sent, so that a refused message leaves the transaction usable.
+//
+// Thread-safety: as the connection's own. Calls on distinct connections may run in parallel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "outbox/message.h"
+#include "outbox/status.h"
+
+struct pg_conn;
+struct sqlite3;
+
+namespace outbox {
+
+struct Enqueued {
+  Uuid id;                        // of the stored message: the first one's if it was there already
+  std::int64_t seq = 0;
+  bool already_enqueued = false;  // no row was added
+};
+
+enum class TopicRule : std::uint8_t {
+  kStrict,   // <module>.<aggregate>.<event>.vN of [a-z0-9-], under 128 characters
+  kRelaxed,  // any printable text of 1 to 255 bytes
+};
+
+// Told of each message that was written. The transaction may still roll back. Called on the
+// caller's thread; must not throw.
+class EnqueueObserver {
+ public:
+  virtual ~EnqueueObserver() = default;
+  virtual void OnEnqueued(std::string_view table, std::string_view topic, bool already_enqueued) = 0;
+};
+
+struct EnqueueOptions {
+  // Must agree with the table's own rule (`outboxd migrate up --topics`), which has the last word.
+  TopicRule topics = TopicRule::kStrict;
+  // Larger payloads are refused. Put large documents elsewhere and enqueue a reference.
+  std::size_t payload_bytes_max = std::size_t{1} << 20;
+  // For a counter such as outbox_enqueue_total{table,topic}. Not owned; may be null.
+  EnqueueObserver* observer = nullptr;
+};
+
+// The most messages one EnqueueMany call takes.
+inline constexpr std::size_t kEnqueueManyMax = 100'000;
+
+enum class Dialect : std::uint8_t { kPostgres, kSqlite };
+
+enum class TransactionState : std::uint8_t { kNone, kOpen, kAborted };
+
+// A transaction as Enqueue sees it. Implement it to enqueue through a driver of your own (see
+// examples/pqxx_adapter.h for libpqxx); Enqueue has overloads for libpq and sqlite3.
+class Executor {
+ public:
+  using Param = std::optional<std::string>;              // text form; no value is NULL
+  using Row = std::vector<std::optional<std::string>>;   // text form
+
+  virtual ~Executor() = default;
+  virtual Dialect dialect() const = 0;
+  virtual TransactionState transaction_state() const = 0;
+  // Runs one statement in the transaction. PostgreSQL statements use $1, SQLite's use ?1.
+  virtual Result<std::vector<Row>> Execute(const std::string& sql, std::span<const Param> params) = 0;
+};
+
+// Adds `message` to `table` ("orders_outbox" or "public.orders_outbox") in the open transaction.
+//
+// kNoTransaction       no transaction is open: nothing was sent
+// kTransactionAborted  the transaction has already failed: nothing was sent
+// kInvalidArgument     a field is wrong and named: nothing was sent, the transaction is usable
+// kSchema, kNotFound, kPermission, kUnavailable … as the database says; on PostgreSQL the
+//                      transaction is then aborted, on SQLite it stays usable
+Result<Enqueued> Enqueue(Executor& transaction, std::string_view table, const NewMessage& message,
+                         const EnqueueOptions& options = {});
+Result<Enqueued> Enqueue(pg_conn* transaction, std::string_view table, const NewMessage& message,
+                         const EnqueueOptions& options = {});
+Result<Enqueued> Enqueue(sqlite3* transaction, std::string_view table, const NewMessage& message,
+                         const EnqueueOptions& options = {});
+
+// Adds all of `messages`, or none: one statement, results in the order given. Duplicates, also
+// among the messages themselves, are reported as already enqueued.
+Result<std::vector<Enqueued>> EnqueueMany(Executor& transaction, std::string_view table,
+                                          std::span<const NewMessage> messages,
+                                          const EnqueueOptions& options = {});
+Result<std::vector<Enqueued>> EnqueueMany(pg_conn* transaction, std::string_view table,
+                                          std::span<const NewMessage> messages,
+                                          const EnqueueOptions& options = {});
+Result<std::vector<Enqueued>> EnqueueMany(sqlite3* transaction, std::string_view table,
+                                          std::span<const NewMessage> messages,
+                                          const EnqueueOptions& options = {});
+
+}  // namespace outbox

@@ -1,0 +1,105 @@
+// Options of the relay and the cleaner: plain structs, each field with its unit, its default and
+// when to change it. The defaults are the product's own profile, chosen for speed and safety;
+// docs/reference/profiles.md lists them beside the named profiles.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "outbox/retry.h"
+#include "outbox/status.h"
+#include "outbox/uuid.h"
+
+namespace outbox {
+
+enum class ClaimMode : std::uint8_t {
+  // A short transaction marks the rows as leased; publishing happens outside any transaction. The
+  // rows of a crashed relay are free again when the lease expires.
+  kLease,
+  // The rows stay locked in an open transaction while they are published. A crash frees them at
+  // once, but a slow sink holds a database transaction open.
+  kTransaction,
+};
+
+std::string_view ToString(ClaimMode mode) noexcept;
+
+// Limits a relay to some of a table's messages. Empty fields do not limit.
+struct RelayFilter {
+  std::optional<std::string> name_space;
+  // Topic patterns, any of which may match: `*` stands for one segment or the rest of one, `#`
+  // for any number of segments. "orders.*.created.v*", "billing.#".
+  std::vector<std::string> topics;
+  std::optional<Uuid> tenant_id;
+};
+
+struct RelayOptions {
+  // "orders_outbox" or "public.orders_outbox".
+  std::string table;
+
+  // --- what is claimed ---
+  ClaimMode claim_mode = ClaimMode::kLease;
+  RelayFilter filter;
+  // Messages per claim. Larger is faster up to about 1000, and repeats more after a crash.
+  std::size_t batch_size = 500;
+  // Messages claimed and not yet settled, at most. Bounds memory and the duplicates of a crash.
+  std::size_t window = 2000;
+  // How long a claim is ours without a heartbeat. Kept alive at a third of it while dispatching.
+  std::chrono::milliseconds lease{std::chrono::seconds(60)};
+
+  // --- how often we look ---
+  // While idle the wait grows from poll_min to poll_max; equal values poll at a fixed rate.
+  std::chrono::milliseconds poll_min{10};
+  std::chrono::milliseconds poll_max{100};
+  // PostgreSQL: also listen for NOTIFY (`outboxd migrate up --notify`). It slows producers' commits.
+  // Verified at start; falls back to polling, and says so, when notifications do not arrive.
+  bool listen = false;
+
+  // --- delivering ---
+  // Each Publish call must be done by then.
+  std::chrono::milliseconds dispatch_timeout{std::chrono::seconds(30)};
+  RetryPolicy retry;
+  // Waits between probes while the sink is down: doubling from min to max, with jitter.
+  std::chrono::milliseconds probe_min{500};
+  std::chrono::milliseconds probe_max{std::chrono::seconds(30)};
+  // Recorded errors are cut to this many bytes.
+  std::size_t last_error_bytes_max = 2048;
+
+  // --- settling ---
+  // How long delivered rows are kept; zero deletes them at ack, which is the fastest.
+  std::chrono::milliseconds retention{std::chrono::hours(24 * 7)};
+  // Lets the database acknowledge an ack before it is on disk. A database crash may then repeat the
+  // last half second of deliveries; nothing is ever lost by it.
+  bool async_ack = false;
+
+  // --- many relays ---
+  // One relay at a time per table; the others stand by and take over when it dies.
+  bool single_active = false;
+  // Names this relay in locked_by. Made from host name, process id and a random part when empty.
+  std::string relay_id;
+
+  // --- stopping ---
+  // SIGTERM: dispatches still running after this long are abandoned.
+  std::chrono::milliseconds shutdown_timeout{std::chrono::seconds(10)};
+
+  // Every problem, one line each and naming its field; empty when the options make sense.
+  std::vector<std::string> Problems() const;
+};
+
+struct CleanerOptions {
+  bool enabled = true;
+  std::string table;
+  std::chrono::milliseconds interval{std::chrono::minutes(1)};
+  // Delivered rows older than this are deleted.
+  std::chrono::milliseconds retention{std::chrono::hours(24 * 7)};
+  // Dead rows that died longer ago than this are deleted; zero keeps them for ever.
+  std::chrono::milliseconds dead_retention{0};
+  // Rows per delete statement, with a pause after each, so that traffic goes first.
+  std::size_t batch_size = 1000;
+
+  std::vector<std::string> Problems() const;
+};
+
+}  // namespace outbox

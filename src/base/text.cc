@@ -1,0 +1,282 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <regex>
+
+namespace outbox::base {
+namespace {
+
+// Length of the well-formed UTF-8 character at the front of `text`, or 0.
+std::size_t Utf8Length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  std::size_t length = 0;
+  unsigned char second_min = 0x80;
+  unsigned char second_max = 0xBF;
+  if (lead >= 0xC2 && lead <= 0xDF) {
+    length = 2;
+  } else if (lead >= 0xE0 && lead <= 0xEF) {
+    length = 3;
+    if (lead == 0xE0) second_min = 0xA0;
+    if (lead == 0xED) second_max = 0x9F;
+  } else if (lead >= 0xF0 && lead <= 0xF4) {
+    length = 4;
+    if (lead == 0xF0) second_min = 0x90;
+    if (lead == 0xF4) second_max = 0x8F;
+  }
+  if (length == 0 || text.size() < length) return 0;
+  if (byte(1) < second_min || byte(1) > second_max) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
+  }
+  return length;
+}
+
+std::string Printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = Utf8Length(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (length == 1 && (first < 0x20 || first == 0x7F)) {
+      out += ' ';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string HideSecrets(const std::string& text) {
+  // user:password@ in URLs; password=…, token: …, and their like; Authorization header values.
+  static const std::regex kUrlPassword(R"((://[^\s:/@]*):[^\s@]*@)");
+  static const std::regex kSetting(
+      R"((password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|authorization|credential|signature)("?\s*[:=]\s*)("[^"]*"|'[^']*'|(?:bearer|basic)\s+[^\s,;&]+|[^\s,;&]+))",
+      std::regex::icase);
+  return std::regex_replace(std::regex_replace(text, kUrlPassword, "$1:***@"), kSetting, "$1$2***");
+}
+
+struct Unit {
+  std::string_view name;
+  std::int64_t millis;
+};
+constexpr std::array<Unit, 5> kUnits{{{"d", 86'400'000},
+                                      {"h", 3'600'000},
+                                      {"m", 60'000},
+                                      {"s", 1'000},
+                                      {"ms", 1}}};
+
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string_view Trim(std::string_view text) noexcept {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+std::string Truncate(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return std::string(text);
+  constexpr std::string_view kEllipsis = "…";
+  const bool room = bytes_max >= kEllipsis.size();
+  std::size_t end = room ? bytes_max - kEllipsis.size() : bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return StrCat(text.substr(0, end), room ? kEllipsis : std::string_view());
+}
+
+bool IsValidUtf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string CleanError(std::string_view text, std::size_t bytes_max) {
+  // Cut generously first: the expressions below need not look at a megabyte.
+  const std::string printable = Printable(text.substr(0, 4 * bytes_max + 1024));
+  return Truncate(HideSecrets(printable), bytes_max);
+}
+
+Result<std::chrono::milliseconds> ParseDuration(std::string_view text) {
+  const auto invalid = [&] {
+    return Status::Invalid(StrCat("'", text, "' is not a duration"))
+        .WithHint("write a whole number and a unit: 200ms, 60s, 10m, 168h, 7d");
+  };
+  const std::string_view trimmed = Trim(text);
+  std::int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
+  if (error != std::errc() || number < 0) return invalid();
+  const std::string_view unit(end, static_cast<std::size_t>(trimmed.data() + trimmed.size() - end));
+  if (unit.empty() && number == 0) return std::chrono::milliseconds(0);
+  for (const Unit& known : kUnits) {
+    if (unit != known.name) continue;
+    if (number > std::numeric_limits<std::int64_t>::max() / 1000 / known.millis) return invalid();
+    return std::chrono::milliseconds(number * known.millis);
+  }
+  return invalid();
+}
+
+std::string FormatDuration(std::chrono::milliseconds duration) {
+  const std::int64_t millis = duration.count();
+  if (millis == 0) return "0";
+  for (const Unit& unit : kUnits) {
+    if (millis % unit.millis == 0) return StrCat(millis / unit.millis, unit.name);
+  }
+  return StrCat(millis, "ms");
+}
+
+std::string FormatTimestamp(Timestamp at) {
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(at - day);
+  char buffer[48];
+  std::snprintf(buffer, sizeof buffer, "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
+                static_cast<int>(time.subseconds().count()));
+  return buffer;
+}
+
+std::optional<Timestamp> ParseTimestamp(std::string_view text) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
+  const std::string copy(text);
+  if (std::sscanf(copy.c_str(), "%4d-%2d-%2d%*1[T ]%2d:%2d:%2d%n", &year, &month, &day, &hour,
+                  &minute, &second, &used) != 6 ||
+      used == 0) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  std::string_view rest = std::string_view(copy).substr(static_cast<std::size_t>(used));
+  std::int64_t micros = 0;
+  if (!rest.empty() && rest[0] == '.') {
+    rest.remove_prefix(1);
+    int digits = 0;
+    while (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0]))) {
+      if (++digits > 6) return std::nullopt;
+      micros = micros * 10 + (rest[0] - '0');
+      rest.remove_prefix(1);
+    }
+    if (digits == 0) return std::nullopt;
+    for (; digits < 6; ++digits) micros *= 10;
+  }
+  std::chrono::minutes offset{0};
+  if (rest != "Z") {
+    int offset_hour = 0, offset_minute = 0, offset_used = 0;
+    char sign = 0;
+    const std::string tail(rest);
+    if (std::sscanf(tail.c_str(), "%c%2d:%2d%n", &sign, &offset_hour, &offset_minute,
+                    &offset_used) != 3 ||
+        static_cast<std::size_t>(offset_used) != tail.size() || (sign != '+' && sign != '-')) {
+      return std::nullopt;
+    }
+    offset = std::chrono::minutes(offset_hour * 60 + offset_minute) * (sign == '-' ? -1 : 1);
+  }
+  return Timestamp(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
+         std::chrono::minutes(minute) + std::chrono::seconds(second) +
+         std::chrono::microseconds(micros) - offset;
+}
+
+std::string JsonQuote(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out = "\"";
+  out.reserve(text.size() + 2);
+  while (!text.empty()) {
+    const std::size_t length = Utf8Length(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto c = static_cast<unsigned char>(text[0]);
+    if (length > 1) {
+      out += text.substr(0, length);
+    } else if (c == '"' || c == '\\') {
+      out += '\\';
+      out += text[0];
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c < 0x20) {
+      out += "\\u00";
+      out += kDigits[c >> 4];
+      out += kDigits[c & 15];
+    } else {
+      out += text[0];
+    }
+    text.remove_prefix(length);
+  }
+  out += '"';
+  return out;
+}
+
+std::string_view Nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace outbox::base

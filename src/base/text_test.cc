@@ -1,0 +1,75 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace outbox::base {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Duration, ReadsEachUnit) {
+  EXPECT_EQ(ParseDuration("200ms").value(), milliseconds(200));
+  EXPECT_EQ(ParseDuration("60s").value(), milliseconds(60'000));
+  EXPECT_EQ(ParseDuration("10m").value(), milliseconds(600'000));
+  EXPECT_EQ(ParseDuration("168h").value(), milliseconds(604'800'000));
+  EXPECT_EQ(ParseDuration("7d").value(), milliseconds(604'800'000));
+  EXPECT_EQ(ParseDuration("0").value(), milliseconds(0));
+}
+
+TEST(Duration, RefusesEverythingElseWithAHint) {
+  for (const char* text : {"", "5", "-1s", "1.5s", "10 s", "s", "1w", "99999999999999999d", "1s2s"}) {
+    const auto parsed = ParseDuration(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_FALSE(parsed.error().hint().empty());
+  }
+}
+
+TEST(Duration, FormatsTheShortestExactForm) {
+  EXPECT_EQ(FormatDuration(milliseconds(1500)), "1500ms");
+  EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
+  EXPECT_EQ(FormatDuration(milliseconds(604'800'000)), "7d");
+  EXPECT_EQ(FormatDuration(milliseconds(0)), "0");
+}
+
+TEST(Timestamp, SurvivesARoundTrip) {
+  const std::string text = "2026-01-05T23:59:58.123456Z";
+  ASSERT_TRUE(ParseTimestamp(text));
+  EXPECT_EQ(FormatTimestamp(*ParseTimestamp(text)), text);
+  EXPECT_EQ(ParseTimestamp("2026-01-05T01:00:00+01:00"), ParseTimestamp("2026-01-05T00:00:00Z"));
+  for (const char* bad : {"", "2026-13-01T00:00:00Z", "2026-01-05", "2026-01-05T00:00:00",
+                          "2026-01-05T00:00:00.Z", "2026-01-05T24:00:00Z"}) {
+    EXPECT_FALSE(ParseTimestamp(bad)) << bad;
+  }
+}
+
+TEST(Truncate, CutsBetweenCharacters) {
+  EXPECT_EQ(Truncate("abcdef", 6), "abcdef");
+  EXPECT_EQ(Truncate("abcdefg", 6), "abc…");
+  const std::string cut = Truncate("ääääää", 8);
+  EXPECT_LE(cut.size(), 8U);
+  EXPECT_TRUE(IsValidUtf8(cut));
+}
+
+TEST(CleanError, HidesSecretsAndControlCharacters) {
+  EXPECT_EQ(CleanError("amqp://user:hunter2@host/ refused", 200), "amqp://user:***@host/ refused");
+  EXPECT_EQ(CleanError("password=hunter2 host=x", 200), "password=*** host=x");
+  EXPECT_EQ(CleanError("Authorization: Bearer abc.def failed", 200), "Authorization: *** failed");
+  EXPECT_EQ(CleanError("{\"token\": \"abc\"}", 200), "{\"token\": ***}");
+  EXPECT_EQ(CleanError("a\nb\x01\xff", 200), "a b \xEF\xBF\xBD");
+  EXPECT_LE(CleanError(std::string(100'000, 'x'), 2048).size(), 2048U);
+}
+
+TEST(Nearest, FindsTheLikelyTypo) {
+  const std::vector<std::string> known = {"batch_size", "lease", "poll_max"};
+  EXPECT_EQ(Nearest("batchsize", known), "batch_size");
+  EXPECT_EQ(Nearest("leese", known), "lease");
+  EXPECT_EQ(Nearest("entirely_different", known), "");
+}
+
+TEST(JsonQuote, EscapesWhatJsonMustNotContain) {
+  EXPECT_EQ(JsonQuote("a\"b\\c\n\x01ä"), "\"a\\\"b\\\\c\\n\\u0001ä\"");
+  EXPECT_EQ(JsonQuote("\xff"), "\"\xEF\xBF\xBD\"");
+}
+
+}  // namespace
+}  // namespace outbox::base

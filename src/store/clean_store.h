@@ -1,0 +1,27 @@
+// CleanStore: what the cleaner needs of a database. One bounded delete per call.
+//
+// Threads: an instance is used by one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "outbox/deadline.h"
+#include "outbox/status.h"
+
+namespace outbox::store {
+
+class CleanStore {
+ public:
+  virtual ~CleanStore() = default;
+
+  // Deletes up to `limit` rows delivered more than `retention` ago by the database's clock, oldest
+  // first, and returns how many. Pending, processing and dead rows are never touched.
+  virtual Result<std::size_t> PurgeDelivered(std::chrono::milliseconds retention, std::size_t limit,
+                                             Deadline deadline) = 0;
+  // The same for rows that died more than `retention` ago.
+  virtual Result<std::size_t> PurgeDead(std::chrono::milliseconds retention, std::size_t limit,
+                                        Deadline deadline) = 0;
+};
+
+}  // namespace outbox::store

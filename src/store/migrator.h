@@ -1,0 +1,60 @@
+// Migrator: creates, upgrades and removes outbox tables.
+//
+// Migrations are numbered and recorded per table; running one twice, or from two processes at
+// once, changes nothing the second time.
+//
+// Threads: an instance is used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "outbox/deadline.h"
+#include "outbox/enqueue.h"
+#include "outbox/status.h"
+
+namespace outbox::store {
+
+struct MigrateOptions {
+  std::string table;
+  // What the table's own check on `topic` enforces. No value: strict for a new table, as it is for
+  // an existing one.
+  std::optional<TopicRule> topics;
+  // PostgreSQL: a trigger that notifies listening relays at each commit. No value: off for a new
+  // table, as it is for an existing one.
+  std::optional<bool> notify;
+  // Down: also when undelivered messages would be lost.
+  bool discard_undelivered = false;
+};
+
+struct MigrationState {
+  int number = 0;
+  std::string name;  // "create_outbox"
+  bool applied = false;
+};
+
+struct TableSchema {
+  bool exists = false;
+  int version = 0;         // 0: no migration applied
+  int version_latest = 0;  // the newest this program knows
+  std::vector<MigrationState> migrations;
+};
+
+class Migrator {
+ public:
+  virtual ~Migrator() = default;
+
+  virtual Result<TableSchema> Inspect(const std::string& table, Deadline deadline) = 0;
+  // Returns the numbers applied, oldest first; empty when there was nothing to do.
+  virtual Result<std::vector<int>> Up(const MigrateOptions& options, Deadline deadline) = 0;
+  // Removes the table. kConflict when it holds undelivered messages and discarding was not asked for.
+  virtual Result<std::vector<int>> Down(const MigrateOptions& options, Deadline deadline) = 0;
+  // The statements Up would run on an empty database, for teams with a migration tool of their own.
+  virtual Result<std::string> Print(const MigrateOptions& options) = 0;
+  // Every outbox table this database knows of, sorted.
+  virtual Result<std::vector<std::string>> Tables(Deadline deadline) = 0;
+};
+
+}  // namespace outbox::store

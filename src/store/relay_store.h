@@ -1,0 +1,125 @@
+// RelayStore and Claim: what the relay needs of a database, and nothing else.
+//
+// A claim is an object. It holds messages nobody else may deliver now; each is settled once, with
+// one outcome. Lease claims and transaction claims are implementations of that one idea, and the
+// relay can not tell them apart.
+//
+// Threads: one thread calls Next and the leadership methods; one (possibly different) thread calls
+// Settle and Extend of all claims. Watch's callback comes from a thread of the store's own.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "outbox/deadline.h"
+#include "outbox/message.h"
+#include "outbox/options.h"
+#include "outbox/status.h"
+
+namespace outbox::store {
+
+// What became of one message of a claim.
+struct Outcome {
+  enum class Kind : std::uint8_t {
+    kDelivered,  // kept or deleted, as the store's retention says
+    kRetry,      // pending again, available retry_in from now by the database's clock
+    kDead,
+    kReleased,   // pending again at once, and the attempt is not counted
+  };
+  std::uint32_t index = 0;  // into Claim::messages()
+  Kind kind = Kind::kReleased;
+  std::chrono::milliseconds retry_in{0};
+  std::string error;  // for kRetry and kDead: last_error, cut and cleaned by the relay already
+};
+
+struct SettleReport {
+  // Indexes of the messages that were no longer ours; their outcome was not recorded.
+  std::vector<std::uint32_t> lost;
+};
+
+class Claim {
+ public:
+  // Destroyed with messages unsettled: a transaction claim is rolled back, a lease left to expire.
+  virtual ~Claim() = default;
+
+  virtual std::span<const Message> messages() const = 0;
+
+  // Messages this claim found with all attempts used up (their relay died during the last one) and
+  // turned dead. Already recorded; for counting and telling.
+  virtual std::span<const Message> exhausted() const { return {}; }
+
+  // Records outcomes for some of the messages; each message at most once. In one statement.
+  // kRetry or kInDoubt: nothing is known to have been recorded; call again with the same outcomes
+  // (messages that were recorded after all are then reported lost). kPermanent: the claim is void,
+  // its rows are free again.
+  virtual Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) = 0;
+
+  // Makes the lease of the messages not settled yet last `lease` from now.
+  // Returns the indexes of those that are no longer ours.
+  virtual Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds lease,
+                                                    Deadline deadline) = 0;
+};
+
+struct ClaimRequest {
+  std::size_t limit = 1;
+  std::chrono::milliseconds lease{0};
+  // Rows with this many attempts behind them are turned dead instead of being claimed.
+  std::optional<int> attempts_max;
+};
+
+// A wake-up source; destroying it stops the callbacks.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
+struct RelayStoreTraits {
+  // Claims that may be open at once. 1 where a claim holds the database's only write lock.
+  std::size_t claims_max = 64;
+  // False where leases do not apply (transaction claims): Extend has nothing to do.
+  bool leases = true;
+};
+
+class RelayStore {
+ public:
+  virtual ~RelayStore() = default;
+
+  virtual RelayStoreTraits traits() const noexcept = 0;
+
+  // Claims up to `limit` messages that are due, oldest first. An empty claim means nothing was
+  // found this time; a short one does not prove that nothing is left. After a lost connection the
+  // next call reconnects.
+  virtual Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) = 0;
+
+  // Single-active mode. True while this relay leads: it acquires, or confirms, the table's leader
+  // lock. Call before each Next; after a failure of Next leadership is to be confirmed anew.
+  virtual Result<bool> TryLead(Deadline deadline) = 0;
+  virtual void StopLeading() noexcept = 0;
+
+  // True when no message is left that is due, leased or waiting for a retry.
+  virtual Result<bool> Drained(Deadline deadline) = 0;
+
+  // Calls `on_work`, perhaps spuriously, soon after messages were committed. No value (and a notice
+  // in the status's message) when this store has no such signal or its self-test failed.
+  virtual Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
+                                                      Deadline deadline) = 0;
+};
+
+// What a backend needs to open a RelayStore; the rest of RelayOptions is the relay's business.
+struct RelayStoreOptions {
+  std::string table;
+  std::string relay_id;
+  ClaimMode claim_mode = ClaimMode::kLease;
+  RelayFilter filter;
+  bool keep_delivered = true;
+  bool async_ack = false;
+};
+
+}  // namespace outbox::store
