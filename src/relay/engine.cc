@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/text.h"
 
 namespace outbox::relay {
@@ -122,6 +123,7 @@ void Engine::Claim(const ClaimStep& step) {
     return;
   }
   const std::size_t count = (*claim)->messages().size();
+  if (count > 0) base::Failpoint("after_claim");
   observer_->OnClaimed(table_, count, now - asked);
   for (const Message& message : (*claim)->exhausted()) {
     observer_->OnDead(message, Status::Permanent(Code::kInternal, "attempts used up in crashes"));
@@ -163,6 +165,7 @@ void Engine::RunPublisher() {
     settler_wake_.notify_one();  // a new deadline to watch
     lock.unlock();
     const std::vector<Status> results = Publish(*slice);
+    base::Failpoint("after_publish");
     lock.lock();
     const TimePoint now = SteadyClock::now();
     if (!core_.OnPublished(now, *slice, results)) {
@@ -280,6 +283,7 @@ void Engine::Settle(const SettleStep& step) {
     observer_->OnStoreError(table_, "settle", report.error(), wait.value_or(Duration::zero()));
     return;
   }
+  base::Failpoint("after_settle");
   Settled settled;
   {
     const std::lock_guard lock(mutex_);
