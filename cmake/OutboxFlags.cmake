@@ -20,6 +20,9 @@ target_compile_options(outbox_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
   # NewMessage is made for designated initialisers that leave most fields out.
   -Wno-missing-field-initializers)
+target_compile_definitions(outbox_flags INTERFACE
+  OUTBOX_WITH_POSTGRES=$<BOOL:${OUTBOX_WITH_POSTGRES}>
+  OUTBOX_WITH_SQLITE=$<BOOL:${OUTBOX_WITH_SQLITE}>)
 
 if(OUTBOX_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -38,6 +38,9 @@ class Backend {
   virtual Dialect dialect() const noexcept = 0;
   // For people: host, port and database name, or the file's path; never a password.
   virtual std::string description() const = 0;
+  // How a table is called in Message::table, logs and labels: "public.orders_outbox" on PostgreSQL,
+  // "orders_outbox" on SQLite. The text itself when it is not a valid name.
+  virtual std::string DisplayName(const std::string& table) const = 0;
   // True for loopback addresses, unix sockets and files.
   virtual bool local() const = 0;
 

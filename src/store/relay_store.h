@@ -120,6 +120,9 @@ struct RelayStoreOptions {
   RelayFilter filter;
   bool keep_delivered = true;
   bool async_ack = false;
+  // PostgreSQL: WatchForWork listens for NOTIFY. SQLite's signal costs producers nothing and is
+  // always on.
+  bool listen = false;
 };
 
 }  // namespace outbox::store

@@ -1,0 +1,2 @@
+-- Relaxes the topic rule.
+DROP TRIGGER {{schema}}."{{name}}_topic";

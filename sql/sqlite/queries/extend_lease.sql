@@ -1,0 +1,4 @@
+-- Heartbeat of one message. ?1 seq, ?2 lease token, ?3 lease in ms from now.
+-- Index: the primary key.
+UPDATE {{table}} SET locked_until = {{now}} + ?3, updated_at = {{now}}
+WHERE seq = ?1 AND locked_by = ?2;

@@ -1,0 +1,4 @@
+-- A dead message starts anew; its last error stays until the next outcome. ?1 seq.
+-- Index: the primary key.
+UPDATE {{table}} SET status = 'pending', attempts = 0, available_at = {{now}}, updated_at = {{now}}
+WHERE seq = ?1 AND status = 'dead';

@@ -1,0 +1,7 @@
+#include "outbox/version.h"
+
+namespace outbox {
+
+std::string_view Version() noexcept { return OUTBOX_VERSION_STRING; }
+
+}  // namespace outbox

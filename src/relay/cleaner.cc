@@ -1,0 +1,87 @@
+#include "relay/cleaner.h"
+
+#include <utility>
+
+namespace outbox::relay {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kPurgeTimeout{30};
+
+}  // namespace
+
+Cleaner::Cleaner(std::unique_ptr<store::CleanStore> store, CleanerOptions options,
+                 std::string table, std::shared_ptr<RelayObserver> observer)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      table_(std::move(table)),
+      observer_(observer != nullptr ? std::move(observer) : std::make_shared<RelayObserver>()) {}
+
+std::unique_ptr<Cleaner> Cleaner::Start(std::unique_ptr<store::CleanStore> store,
+                                        CleanerOptions options, std::string table,
+                                        std::shared_ptr<RelayObserver> observer) {
+  std::unique_ptr<Cleaner> cleaner(
+      new Cleaner(std::move(store), std::move(options), std::move(table), std::move(observer)));
+  cleaner->thread_ = std::thread([self = cleaner.get()] { self->Run(); });
+  return cleaner;
+}
+
+Cleaner::~Cleaner() { Stop(); }
+
+void Cleaner::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Cleaner::Run() {
+  do {
+    Clean();
+  } while (Sleep(options_.interval));
+}
+
+void Cleaner::Clean() {
+  const auto started = SteadyClock::now();
+  const auto delivered = PurgeAll([&](Deadline deadline) {
+    return store_->PurgeDelivered(options_.retention, options_.batch_size, deadline);
+  });
+  const auto dead = options_.dead_retention.count() == 0
+                        ? Result<std::size_t>(0)
+                        : PurgeAll([&](Deadline deadline) {
+                            return store_->PurgeDead(options_.dead_retention, options_.batch_size,
+                                                     deadline);
+                          });
+  for (const auto* result : {&delivered, &dead}) {
+    if (!result->ok()) {
+      observer_->OnStoreError(table_, "clean", result->error(), options_.interval);
+    }
+  }
+  const std::size_t delivered_count = delivered.ok() ? *delivered : 0;
+  const std::size_t dead_count = dead.ok() ? *dead : 0;
+  if (delivered_count + dead_count > 0) {
+    observer_->OnPurged(table_, delivered_count, dead_count, SteadyClock::now() - started);
+  }
+}
+
+template <typename Purge>
+Result<std::size_t> Cleaner::PurgeAll(Purge purge) {
+  std::size_t total = 0;
+  for (;;) {
+    const auto started = SteadyClock::now();
+    OUTBOX_ASSIGN_OR_RETURN(const std::size_t count, purge(Deadline::After(kPurgeTimeout)));
+    total += count;
+    if (count < options_.batch_size) return total;
+    // As long a pause as the delete took: cleaning never takes more than half the database's time.
+    if (!Sleep(SteadyClock::now() - started)) return total;
+  }
+}
+
+bool Cleaner::Sleep(SteadyClock::duration wait) {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, wait, [&] { return stopping_; });
+}
+
+}  // namespace outbox::relay

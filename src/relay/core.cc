@@ -1,0 +1,408 @@
+#include "relay/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "relay/error_text.h"
+
+namespace outbox::relay {
+namespace {
+
+using MessageState = HeldClaim::MessageState;
+using Kind = store::Outcome::Kind;
+using std::chrono::milliseconds;
+
+// For sinks that take messages one by one: how many calls' worth to hold per concurrent call. More
+// would only keep messages from other relays.
+constexpr std::size_t kCallsHeldPerSlot = 64;
+// A publisher gets this long past its deadline to come back by itself.
+constexpr milliseconds kGrace{250};
+// After the stop deadline, the last settles get this long.
+constexpr milliseconds kLastSettles{3000};
+constexpr milliseconds kStandbyPollMin{100};
+constexpr milliseconds kStandbyPollMax{1000};
+constexpr double kPollGrowth = 1.6;
+constexpr TimePoint kNever = TimePoint::max();
+
+std::size_t EffectiveWindow(const RelayOptions& options, const SinkTraits& sink) {
+  const std::size_t useful = sink.concurrency * sink.batch_max * kCallsHeldPerSlot;
+  return std::max<std::size_t>(1, std::min(options.window, useful));
+}
+
+}  // namespace
+
+Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTraits sink,
+           base::Random& random)
+    : options_(options),
+      store_(store),
+      sink_(sink),
+      window_(EffectiveWindow(options, sink)),
+      batch_(std::min(options.batch_size, window_)),
+      random_(random),
+      poll_delay_(options.poll_min),
+      probe_backoff_(options.probe_min, options.probe_max) {}
+
+// --- claimer ---
+
+bool Core::MayClaim() const {
+  if (claims_.size() >= store_.claims_max) return false;
+  // Paused: one probe at a time, and only when everything before it has been given back.
+  if (paused_) return claims_.empty();
+  return held_messages_ + batch_ <= window_;
+}
+
+std::size_t Core::ClaimLimit() const { return paused_ ? 1 : batch_; }
+
+ClaimerStep Core::NextClaimerStep(TimePoint now) {
+  if (stopping_) {
+    if (!done(now)) return WaitStep{stop_deadline_ + kLastSettles};
+    return StopStep{};
+  }
+  if (resigning_) {
+    if (!claims_.empty()) return WaitStep{kNever};
+    return ResignStep{};
+  }
+  if (now < claim_at_) return WaitStep{claim_at_};
+  if (!MayClaim()) return WaitStep{kNever};
+  if (options_.single_active && !lead_checked_) return LeadStep{};
+  if (want_drained_ && last_claim_empty_ && claims_.empty()) return CheckDrainedStep{};
+  lead_checked_ = false;
+  return ClaimStep{{.limit = ClaimLimit(),
+                    .lease = options_.lease,
+                    .attempts_max = options_.retry.attempts_max}};
+}
+
+void Core::OnLead(TimePoint now, const Result<bool>& leading) {
+  if (leading.ok() && *leading) {
+    leading_ = lead_checked_ = true;
+    store_backoff_.Reset();
+    return;
+  }
+  if (leading_) {
+    leading_ = false;
+    resigning_ = true;
+    ReleaseWaiting();
+  }
+  claim_at_ = now + (leading.ok() ? Duration(std::clamp(options_.poll_max, kStandbyPollMin,
+                                                        kStandbyPollMax))
+                                  : store_backoff_.Next(random_));
+}
+
+void Core::OnResigned() { resigning_ = false; }
+
+void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim) {
+  store_backoff_.Reset();
+  const std::size_t count = claim->messages().size();
+  last_claim_empty_ = count == 0 && claim->exhausted().empty();
+  if (count > 0) {
+    auto held = std::make_shared<HeldClaim>();
+    held->states.assign(count, MessageState::kWaiting);
+    held->unsettled = count;
+    held->lease_ends = store_.leases ? asked + options_.lease : kNever;
+    held->extend_at = store_.leases ? asked + options_.lease / 3 : kNever;
+    held->claim = std::move(claim);
+    held_messages_ += count;
+    claims_.push_back(held);
+    if (stopping_) ReleaseWaiting(*held);
+  }
+  if (count >= ClaimLimit()) {
+    poll_delay_ = options_.poll_min;
+    claim_at_ = now;
+    return;
+  }
+  if (count > 0) poll_delay_ = options_.poll_min;
+  const double jitter = options_.poll_min == options_.poll_max ? 1.0 : 0.9 + 0.2 * random_.Unit();
+  claim_at_ = now + std::chrono::duration_cast<Duration>(poll_delay_ * jitter);
+  if (count == 0) {
+    const auto grown = std::chrono::duration_cast<Duration>(poll_delay_ * kPollGrowth);
+    poll_delay_ = std::min<Duration>(grown, options_.poll_max);
+  }
+}
+
+Duration Core::OnClaimFailed(TimePoint now) {
+  const Duration wait = store_backoff_.Next(random_);
+  claim_at_ = now + wait;
+  return wait;
+}
+
+void Core::OnDrainedChecked(TimePoint now, bool drained) {
+  drained_ = drained;
+  last_claim_empty_ = false;  // look once more before asking again
+  if (!drained) claim_at_ = now + options_.poll_min;
+}
+
+void Core::OnWork(TimePoint now) {
+  poll_delay_ = options_.poll_min;
+  if (!paused_ && claim_at_ > now) claim_at_ = now;
+}
+
+// --- publishers ---
+
+std::optional<Slice> Core::NextSlice(TimePoint now) {
+  if (publishing_.size() >= sink_.concurrency) return std::nullopt;
+  for (const auto& held : claims_) {
+    auto& states = held->states;
+    while (held->next_waiting < states.size() &&
+           states[held->next_waiting] != MessageState::kWaiting) {
+      ++held->next_waiting;
+    }
+    if (held->next_waiting == states.size()) continue;
+    if (now >= held->lease_ends) {
+      // We slept through the lease: others may have these by now. Giving them back is fenced.
+      ReleaseWaiting(*held);
+      continue;
+    }
+    Slice slice{.held = held, .first = held->next_waiting, .started = now};
+    while (slice.count < sink_.batch_max && held->next_waiting < states.size() &&
+           states[held->next_waiting] == MessageState::kWaiting) {
+      states[held->next_waiting++] = MessageState::kPublishing;
+      ++slice.count;
+    }
+    slice.deadline = now + options_.dispatch_timeout;
+    slice.number = ++slices_made_;
+    publishing_.push_back(slice);
+    return slice;
+  }
+  return std::nullopt;
+}
+
+bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results) {
+  const auto found =
+      std::find_if(publishing_.begin(), publishing_.end(),
+                   [&](const Slice& other) { return other.number == slice.number; });
+  if (found == publishing_.end()) return false;
+  publishing_.erase(found);
+  OUTBOX_CHECK(results.size() == slice.count);
+
+  const Status* down = nullptr;
+  for (std::size_t i = 0; i < slice.count; ++i) {
+    Decide(*slice.held, slice.first + i, results[i]);
+    if (results[i].disposition() == Disposition::kSinkDown) down = &results[i];
+  }
+  if (down != nullptr) {
+    // Several calls of one outage come back one after the other; only the first, and later each
+    // probe, lengthens the wait.
+    if (!paused_ || slice.number > paused_since_slice_) Pause(now, *down);
+  } else if (paused_ && slice.number > paused_since_slice_) {
+    paused_ = false;
+    pause_reason_.clear();
+    probe_backoff_.Reset();
+    claim_at_ = now;
+  }
+  return true;
+}
+
+std::vector<Slice> Core::GiveUpOverdue(TimePoint now) {
+  std::vector<Slice> given_up;
+  for (auto it = publishing_.begin(); it != publishing_.end();) {
+    const TimePoint limit =
+        stopping_ ? std::min(it->deadline + kGrace, stop_deadline_) : it->deadline + kGrace;
+    if (now < limit) {
+      ++it;
+      continue;
+    }
+    const Status status =
+        stopping_ && now < it->deadline
+            ? Status::Retry(Code::kCancelled, "abandoned: the relay stopped before the sink answered")
+            : Status::Retry(Code::kDeadline,
+                            base::StrCat("no answer within the dispatch timeout of ",
+                                         base::FormatDuration(options_.dispatch_timeout)));
+    for (std::size_t i = 0; i < it->count; ++i) Decide(*it->held, it->first + i, status);
+    given_up.push_back(*it);
+    it = publishing_.erase(it);
+  }
+  return given_up;
+}
+
+void Core::Decide(HeldClaim& held, std::size_t index, const Status& result) {
+  const Message& message = held.claim->messages()[index];
+  store::Outcome outcome{.index = static_cast<std::uint32_t>(index)};
+  switch (result.disposition()) {
+    case Disposition::kNone: outcome.kind = Kind::kDelivered; break;
+    case Disposition::kSinkDown: outcome.kind = Kind::kReleased; break;
+    case Disposition::kPermanent: outcome.kind = Kind::kDead; break;
+    case Disposition::kRetry:
+    case Disposition::kInDoubt:
+      if (options_.retry.Exhausted(message.attempt)) {
+        outcome.kind = Kind::kDead;
+      } else {
+        outcome.kind = Kind::kRetry;
+        outcome.retry_in = options_.retry.DelayAfter(message.attempt, random_.Unit());
+      }
+      break;
+  }
+  if (outcome.kind == Kind::kDead || outcome.kind == Kind::kRetry) {
+    outcome.error = ErrorText(result, message, options_.last_error_bytes_max);
+  }
+  DecideAs(held, index, std::move(outcome));
+}
+
+void Core::DecideAs(HeldClaim& held, std::size_t index, store::Outcome outcome) {
+  // A message whose lease was lost while it was being published has its end already.
+  if (held.states[index] == MessageState::kSettled) return;
+  held.states[index] = MessageState::kDecided;
+  held.decided.push_back(std::move(outcome));
+}
+
+void Core::ReleaseWaiting(HeldClaim& held) {
+  for (std::size_t i = held.next_waiting; i < held.states.size(); ++i) {
+    if (held.states[i] != MessageState::kWaiting) continue;
+    DecideAs(held, i, {.index = static_cast<std::uint32_t>(i), .kind = Kind::kReleased});
+  }
+}
+
+void Core::ReleaseWaiting() {
+  for (const auto& held : claims_) ReleaseWaiting(*held);
+}
+
+void Core::Pause(TimePoint now, const Status& reason) {
+  paused_ = true;
+  pause_reason_ = base::CleanError(reason.ToString(), options_.last_error_bytes_max);
+  paused_since_slice_ = slices_made_;
+  claim_at_ = now + probe_backoff_.Next(random_);
+  ReleaseWaiting();
+}
+
+// --- settler ---
+
+SettlerStep Core::NextSettlerStep(TimePoint now) {
+  TimePoint wake = kNever;
+  for (const auto& held : claims_) {
+    if (held->busy) continue;
+    const bool complete = held->decided.size() == held->unsettled;
+    if (!held->decided.empty() && (store_.leases || complete)) {
+      if (now >= held->settle_after) {
+        held->busy = true;
+        return SettleStep{held, std::exchange(held->decided, {})};
+      }
+      wake = std::min(wake, held->settle_after);
+    }
+    if (!complete || now < held->settle_after) {
+      if (now >= held->extend_at) {
+        held->busy = true;
+        return ExtendStep{held};
+      }
+      wake = std::min(wake, held->extend_at);
+    }
+  }
+  if (stopping_ && done(now)) return StopStep{};
+  if (stopping_) wake = std::min(wake, stop_deadline_ + kLastSettles);
+  return WaitStep{std::min(wake, NextOverdue())};
+}
+
+Settled Core::OnSettled(const SettleStep& step, const store::SettleReport& report) {
+  HeldClaim& held = *step.held;
+  held.busy = false;
+  held.settle_backoff.Reset();
+  Settled settled;
+  settled.lost = report.lost;
+  std::vector<bool> lost(held.states.size());
+  for (const std::uint32_t index : report.lost) lost[index] = true;
+  for (const store::Outcome& outcome : step.outcomes) {
+    if (held.states[outcome.index] == MessageState::kSettled) continue;
+    held.states[outcome.index] = MessageState::kSettled;
+    --held.unsettled;
+    --held_messages_;
+    if (lost[outcome.index]) {
+      ++settled.counts.lost;
+      continue;
+    }
+    switch (outcome.kind) {
+      case Kind::kDelivered: ++settled.counts.delivered; break;
+      case Kind::kRetry: ++settled.counts.retried; break;
+      case Kind::kReleased: ++settled.counts.released; break;
+      case Kind::kDead:
+        ++settled.counts.dead;
+        settled.dead.push_back(outcome.index);
+        break;
+    }
+  }
+  if (held.unsettled == 0) Forget(step.held);
+  return settled;
+}
+
+std::optional<Duration> Core::OnSettleFailed(TimePoint now, const SettleStep& step,
+                                             const Status& error) {
+  HeldClaim& held = *step.held;
+  held.busy = false;
+  if (error.disposition() == Disposition::kPermanent || !store_.leases) {
+    Forget(step.held);
+    return std::nullopt;
+  }
+  // Outcomes decided meanwhile go along the next time.
+  held.decided.insert(held.decided.begin(), step.outcomes.begin(), step.outcomes.end());
+  const Duration wait = held.settle_backoff.Next(random_);
+  held.settle_after = now + wait;
+  return wait;
+}
+
+void Core::OnExtended(TimePoint asked, const ExtendStep& step,
+                      std::span<const std::uint32_t> lost) {
+  HeldClaim& held = *step.held;
+  held.busy = false;
+  held.lease_ends = asked + options_.lease;
+  held.extend_at = asked + options_.lease / 3;
+  for (const std::uint32_t index : lost) MarkLost(held, index);
+  if (held.unsettled == 0) Forget(step.held);
+}
+
+Duration Core::OnExtendFailed(TimePoint now, const ExtendStep& step) {
+  step.held->busy = false;
+  const Duration wait = step.held->settle_backoff.Next(random_);
+  step.held->extend_at = now + wait;
+  return wait;
+}
+
+void Core::MarkLost(HeldClaim& held, std::uint32_t index) {
+  if (held.states[index] == MessageState::kSettled) return;
+  held.states[index] = MessageState::kSettled;
+  std::erase_if(held.decided, [&](const store::Outcome& o) { return o.index == index; });
+  --held.unsettled;
+  --held_messages_;
+}
+
+void Core::Forget(const std::shared_ptr<HeldClaim>& held) {
+  const auto found = std::find(claims_.begin(), claims_.end(), held);
+  if (found == claims_.end()) return;
+  held_messages_ -= held->unsettled;
+  held->unsettled = 0;
+  std::fill(held->states.begin(), held->states.end(), MessageState::kSettled);
+  claims_.erase(found);
+}
+
+// --- control ---
+
+void Core::RequestStop(TimePoint deadline) {
+  if (stopping_) return;
+  stopping_ = true;
+  stop_deadline_ = deadline;
+  ReleaseWaiting();
+}
+
+void Core::WantDrained(bool wanted) {
+  want_drained_ = wanted;
+  drained_ = false;
+}
+
+bool Core::done(TimePoint now) const {
+  return stopping_ && (claims_.empty() || now >= stop_deadline_ + kLastSettles);
+}
+
+RelayState Core::state() const {
+  if (stopping_) return RelayState::kDraining;
+  if (options_.single_active && !leading_) return RelayState::kStandby;
+  return paused_ ? RelayState::kPaused : RelayState::kRunning;
+}
+
+TimePoint Core::NextOverdue() const {
+  TimePoint next = kNever;
+  for (const Slice& slice : publishing_) {
+    next = std::min(next, slice.deadline + kGrace);
+    if (stopping_) next = std::min(next, stop_deadline_);
+  }
+  return next;
+}
+
+}  // namespace outbox::relay

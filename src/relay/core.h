@@ -1,0 +1,193 @@
+// Core: the relay's state machine. It decides; it does nothing itself.
+//
+// No threads, no clock, no I/O: the current time comes in with each call, randomness from outside,
+// and what is to be done goes out as a step for one of three roles. The driver (relay.cc) has a
+// thread per role; a simulation plays all roles in one thread on a virtual clock.
+//
+//   claimer:   Lead → Claim → … or Wait
+//   publisher: a slice of a claim's messages at a time
+//   settler:   Settle and Extend (the lease heartbeat), or Wait
+//
+// Rules it keeps: a message is handed to a publisher only while its lease is surely ours; each
+// message gets exactly one outcome; never more than `window` messages are held; a sink that is down
+// costs no attempts.
+//
+// Threads: none of its own; the driver serialises calls with a mutex.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "outbox/observer.h"
+#include "outbox/options.h"
+#include "outbox/relay.h"
+#include "outbox/sink.h"
+#include "relay/backoff.h"
+#include "store/relay_store.h"
+
+namespace outbox::relay {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+using Duration = std::chrono::steady_clock::duration;
+
+// A claim while the relay holds it. Shared with publishers that may outlive the relay's interest.
+struct HeldClaim {
+  enum class MessageState : std::uint8_t { kWaiting, kPublishing, kDecided, kSettled };
+
+  std::unique_ptr<store::Claim> claim;
+  std::vector<MessageState> states;
+  std::size_t next_waiting = 0;           // messages before it have left kWaiting
+  std::size_t unsettled = 0;
+  std::vector<store::Outcome> decided;    // waiting to be settled
+  TimePoint lease_ends{};                 // by our clock, cautiously: counted from before the call
+  TimePoint extend_at{};
+  TimePoint settle_after{};               // not before, after a failed settle
+  Backoff settle_backoff;
+  bool busy = false;                      // the settler is working on it
+};
+
+// A publisher's work: messages [first, first + count) of a claim, until `deadline`.
+struct Slice {
+  std::shared_ptr<HeldClaim> held;
+  std::size_t first = 0;
+  std::size_t count = 0;
+  TimePoint deadline{};
+  TimePoint started{};
+  std::uint64_t number = 0;
+
+  std::span<const Message> messages() const {
+    return held->claim->messages().subspan(first, count);
+  }
+};
+
+struct WaitStep {
+  TimePoint until;
+};
+struct LeadStep {};
+struct ResignStep {};
+struct ClaimStep {
+  store::ClaimRequest request;
+};
+struct CheckDrainedStep {};
+struct SettleStep {
+  std::shared_ptr<HeldClaim> held;
+  std::vector<store::Outcome> outcomes;
+};
+struct ExtendStep {
+  std::shared_ptr<HeldClaim> held;
+};
+struct StopStep {};
+
+using ClaimerStep =
+    std::variant<WaitStep, LeadStep, ResignStep, ClaimStep, CheckDrainedStep, StopStep>;
+using SettlerStep = std::variant<WaitStep, SettleStep, ExtendStep, StopStep>;
+
+// What a settle did, in the words of the observers.
+struct Settled {
+  SettleCounts counts;
+  std::vector<std::uint32_t> lost;
+  std::vector<std::uint32_t> dead;
+};
+
+class Core {
+ public:
+  Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTraits sink,
+       base::Random& random);
+
+  // --- claimer ---
+  ClaimerStep NextClaimerStep(TimePoint now);
+  void OnLead(TimePoint now, const Result<bool>& leading);
+  void OnResigned();
+  // `asked` is when the call was made: leases are counted from then.
+  void OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim);
+  // Returns how long the claimer will wait before it tries again.
+  Duration OnClaimFailed(TimePoint now);
+  void OnDrainedChecked(TimePoint now, bool drained);
+  // Something was perhaps committed: look at once.
+  void OnWork(TimePoint now);
+
+  // --- publishers ---
+  std::optional<Slice> NextSlice(TimePoint now);
+  // The answer of a publisher. False when the slice had been given up: the answer is ignored.
+  bool OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results);
+  // Slices past their deadline and a grace, now given up and their messages to be retried.
+  std::vector<Slice> GiveUpOverdue(TimePoint now);
+
+  // --- settler ---
+  SettlerStep NextSettlerStep(TimePoint now);
+  Settled OnSettled(const SettleStep& step, const store::SettleReport& report);
+  // Returns the wait before the next try; no value when the claim is void and was dropped.
+  std::optional<Duration> OnSettleFailed(TimePoint now, const SettleStep& step,
+                                         const Status& error);
+  // `lost` are the messages that are no longer ours.
+  void OnExtended(TimePoint asked, const ExtendStep& step, std::span<const std::uint32_t> lost);
+  Duration OnExtendFailed(TimePoint now, const ExtendStep& step);
+
+  // --- control ---
+  // No new claims; what waits is released; what is publishing has until `deadline`.
+  void RequestStop(TimePoint deadline);
+  void WantDrained(bool wanted);
+  bool drained() const { return drained_; }
+  // Stopping, and nothing is held any more (or waiting longer is pointless).
+  bool done(TimePoint now) const;
+
+  RelayState state() const;
+  bool leading() const { return leading_; }
+  std::string_view pause_reason() const { return pause_reason_; }
+  std::size_t held_messages() const { return held_messages_; }
+  std::size_t held_claims() const { return claims_.size(); }
+  // When some role has something to do next, apart from answers to come in.
+  TimePoint NextOverdue() const;
+
+ private:
+  void Decide(HeldClaim& held, std::size_t index, const Status& result);
+  void DecideAs(HeldClaim& held, std::size_t index, store::Outcome outcome);
+  void ReleaseWaiting();
+  void ReleaseWaiting(HeldClaim& held);
+  void Pause(TimePoint now, const Status& reason);
+  void Forget(const std::shared_ptr<HeldClaim>& held);
+  void MarkLost(HeldClaim& held, std::uint32_t index);
+  std::size_t ClaimLimit() const;
+  bool MayClaim() const;
+
+  const RelayOptions options_;
+  const store::RelayStoreTraits store_;
+  const SinkTraits sink_;
+  const std::size_t window_;  // options' window, less for sinks that take messages one by one
+  const std::size_t batch_;
+  base::Random& random_;
+
+  std::list<std::shared_ptr<HeldClaim>> claims_;  // oldest first
+  std::size_t held_messages_ = 0;
+  std::list<Slice> publishing_;
+  std::uint64_t slices_made_ = 0;
+
+  TimePoint claim_at_{};
+  Duration poll_delay_;
+  Backoff store_backoff_;
+  bool lead_checked_ = false;  // leadership was confirmed for the next claim
+  bool leading_ = false;
+  bool resigning_ = false;
+
+  bool paused_ = false;
+  std::string pause_reason_;
+  Backoff probe_backoff_;
+  std::uint64_t paused_since_slice_ = 0;
+
+  bool stopping_ = false;
+  TimePoint stop_deadline_{};
+  bool want_drained_ = false;
+  bool drained_ = false;
+  bool last_claim_empty_ = false;
+};
+
+}  // namespace outbox::relay

@@ -1,0 +1,94 @@
+// Engine: the threads that play the roles of a Core against a real store and a real sink.
+//
+// One claimer, one settler, and as many publishers as the sink allows. A publisher whose sink does
+// not come back is left behind and replaced: it keeps what it uses alive and ends when its sink
+// returns, without anybody looking at the answer.
+//
+// Threads: every public method may be called from any thread. Start once; Stop before destruction.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "outbox/relay.h"
+#include "relay/core.h"
+#include "store/relay_store.h"
+
+namespace outbox::relay {
+
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  // `observer` may be null. `table` is the display name used in observer calls.
+  static std::shared_ptr<Engine> Start(RelayOptions options, std::string table,
+                                       std::unique_ptr<store::RelayStore> store,
+                                       std::shared_ptr<Sink> sink,
+                                       std::shared_ptr<RelayObserver> observer);
+  ~Engine() = default;
+
+  Status Stop();
+  Status Drain(Deadline deadline);
+  RelayStats Stats() const;
+
+ private:
+  Engine(RelayOptions options, std::string table, std::unique_ptr<store::RelayStore> store,
+         std::shared_ptr<Sink> sink, std::shared_ptr<RelayObserver> observer);
+
+  void RunClaimer();
+  void RunSettler();
+  void RunPublisher();
+
+  // One step of a role; called without the lock.
+  void Lead();
+  void Claim(const ClaimStep& step);
+  void CheckDrained();
+  void Settle(const SettleStep& step);
+  void Extend(const ExtendStep& step);
+  std::vector<Status> Publish(const Slice& slice);
+  Status OpenSink(Deadline deadline);
+
+  void StartPublisher();
+  void WatchForWork();
+  // Tells the observer of a changed state; needs the lock, and drops it while telling.
+  void TellState(std::unique_lock<std::mutex>& lock);
+  void CountSettled(const Settled& settled);
+
+  const RelayOptions options_;
+  const std::string table_;
+  const std::unique_ptr<store::RelayStore> store_;
+  const std::shared_ptr<Sink> sink_;
+  const std::shared_ptr<RelayObserver> observer_;
+  base::SeededRandom random_;
+
+  std::unique_ptr<store::Watch> watch_;  // set before the threads start, reset after they ended
+  std::thread claimer_;
+  std::thread settler_;
+
+  std::mutex stop_mutex_;  // one Stop at a time
+  bool stopped_ = false;   // guarded by stop_mutex_
+  Status stop_result_;     // guarded by stop_mutex_
+
+  std::mutex sink_mutex_;  // one Open at a time
+  std::atomic<bool> sink_open_{false};
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable claimer_wake_;
+  std::condition_variable settler_wake_;
+  std::condition_variable publisher_wake_;
+  std::condition_variable drained_wake_;
+  Core core_;
+  RelayStats stats_;
+  RelayState told_state_ = RelayState::kStarting;
+  bool told_leading_ = false;
+  bool publishers_stop_ = false;
+  std::size_t publishers_ = 0;      // running and not left behind
+  std::size_t left_behind_ = 0;     // threads whose sink has not come back
+  std::condition_variable publisher_ended_;
+};
+
+}  // namespace outbox::relay

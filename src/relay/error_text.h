@@ -1,0 +1,16 @@
+// ErrorText: a failure as last_error and logs may show it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "outbox/message.h"
+#include "outbox/status.h"
+
+namespace outbox::relay {
+
+// The failure's text, at most `bytes_max` bytes, without secrets and without the payload: longer
+// passages that it shares with the payload are replaced, since handlers like to quote what they got.
+std::string ErrorText(const Status& failure, const Message& message, std::size_t bytes_max);
+
+}  // namespace outbox::relay

@@ -1,0 +1,69 @@
+#include "outbox/relay.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "relay/engine.h"
+#include "store/backend.h"
+
+namespace outbox {
+namespace {
+
+constexpr std::chrono::seconds kOpenTimeout{15};
+
+class EngineRelay final : public Relay {
+ public:
+  explicit EngineRelay(std::shared_ptr<relay::Engine> engine) : engine_(std::move(engine)) {}
+  ~EngineRelay() override { (void)engine_->Stop(); }
+
+  Status Stop() override { return engine_->Stop(); }
+  Status Drain(Deadline deadline) override { return engine_->Drain(deadline); }
+  RelayStats Stats() const override { return engine_->Stats(); }
+
+ private:
+  std::shared_ptr<relay::Engine> engine_;
+};
+
+// "host:pid:random": says where to look, and no two relays share it.
+std::string MakeRelayId() {
+  char host[64] = "";
+  gethostname(host, sizeof host - 1);
+  char random[9];
+  std::snprintf(random, sizeof random, "%08x", static_cast<unsigned>(base::RandomBits()));
+  return base::StrCat(base::CleanError(host, 40), ":", getpid(), ":", std::string_view(random));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOptions options,
+                                            std::shared_ptr<Sink> sink,
+                                            std::shared_ptr<RelayObserver> observer) {
+  if (const auto problems = options.Problems(); !problems.empty()) {
+    return Status::Invalid(base::Join(problems, "; "));
+  }
+  if (sink == nullptr) return Status::Invalid("sink: is null");
+  if (options.relay_id.empty()) options.relay_id = MakeRelayId();
+
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, store::OpenBackend(database));
+  OUTBOX_ASSIGN_OR_RETURN(auto store,
+                          backend->OpenRelay({.table = options.table,
+                                              .relay_id = options.relay_id,
+                                              .claim_mode = options.claim_mode,
+                                              .filter = options.filter,
+                                              .keep_delivered = options.retention.count() > 0,
+                                              .async_ack = options.async_ack,
+                                              .listen = options.listen},
+                                             Deadline::After(kOpenTimeout)));
+  // A sink that can never work is said now; one that is only away is waited for.
+  const Status opened = sink->Open(Deadline::After(options.dispatch_timeout));
+  if (!opened.ok() && opened.disposition() == Disposition::kPermanent) return opened;
+
+  const std::string table = backend->DisplayName(options.table);
+  return std::unique_ptr<Relay>(std::make_unique<EngineRelay>(relay::Engine::Start(
+      std::move(options), table, std::move(store), std::move(sink), std::move(observer))));
+}
+
+}  // namespace outbox

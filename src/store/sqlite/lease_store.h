@@ -1,0 +1,24 @@
+// LeaseStore: claims that are leases, committed at once and settled later by their token.
+#pragma once
+
+#include <memory>
+
+#include "store/sqlite/relay_store_base.h"
+
+namespace outbox::store::sqlite {
+
+class LeaseStore final : public RelayStoreBase {
+ public:
+  LeaseStore(const std::string& path, const RelayStoreOptions& options,
+             std::shared_ptr<const LeaseTable> table);
+
+  RelayStoreTraits traits() const noexcept override { return {}; }
+  Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
+
+ private:
+  ConnectionSlot claim_;
+  // Shared with the claims, which may outlive the store.
+  std::shared_ptr<ConnectionSlot> settle_;
+};
+
+}  // namespace outbox::store::sqlite

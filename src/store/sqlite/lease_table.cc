@@ -1,0 +1,143 @@
+#include "store/sqlite/lease_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+#include "message/validate.h"
+#include "sql/sqlite.h"
+#include "store/sqlite/table.h"
+
+namespace outbox::store::sqlite {
+namespace {
+
+// SQL: outbox_topic_wanted(topic). The user data are the patterns.
+void TopicWanted(sqlite3_context* context, int, sqlite3_value** values) noexcept {
+  const auto* patterns = static_cast<const std::vector<std::string>*>(sqlite3_user_data(context));
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
+  const std::string_view topic(text == nullptr ? "" : text,
+                               static_cast<std::size_t>(sqlite3_value_bytes(values[0])));
+  const bool wanted = std::any_of(
+      patterns->begin(), patterns->end(),
+      [&](const std::string& pattern) { return message::TopicMatches(pattern, topic); });
+  sqlite3_result_int(context, wanted ? 1 : 0);
+}
+
+}  // namespace
+
+LeaseTable::LeaseTable(const message::TableName& table, RelayFilter filter, bool keep_delivered)
+    : table_(table),
+      filter_(std::move(filter)),
+      tenant_(filter_.tenant_id ? filter_.tenant_id->ToString() : ""),
+      take_(Render(table, sql::sqlite::kClaim)),
+      bury_(Render(table, sql::sqlite::kBuryExhausted)),
+      delivered_(
+          Render(table, keep_delivered ? sql::sqlite::kSettleKept : sql::sqlite::kSettleDeleted)),
+      retry_(Render(table, sql::sqlite::kSettleRetry)),
+      dead_(Render(table, sql::sqlite::kSettleDead)),
+      released_(Render(table, sql::sqlite::kSettleReleased)),
+      extend_(Render(table, sql::sqlite::kExtendLease)),
+      due_(Render(table, sql::sqlite::kPeekDue)),
+      undrained_(Render(table, sql::sqlite::kUndrained)) {}
+
+Status LeaseTable::Register(Connection& connection) const {
+  auto* patterns = const_cast<std::vector<std::string>*>(&filter_.topics);
+  const int code = sqlite3_create_function_v2(connection.handle(), "outbox_topic_wanted", 1,
+                                              SQLITE_UTF8 | SQLITE_DETERMINISTIC, patterns,
+                                              TopicWanted, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? Status::Ok() : connection.LastError();
+}
+
+Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
+                               const ClaimRequest& request) const {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(take_));
+  query.Bind(1, token)
+      .Bind(2, request.lease.count())
+      .Bind(3, static_cast<std::int64_t>(request.limit))
+      .Bind(4, filter_.name_space)
+      .Bind(6, filter_.topics.empty() ? 0 : 1);
+  if (filter_.tenant_id) query.Bind(5, tenant_);
+
+  Taken taken;
+  while (true) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+    if (!found) break;
+    Message message = ReadMessage(query, table_);
+    const bool exhausted = request.attempts_max && message.attempt > *request.attempts_max;
+    if (exhausted) --message.attempt;
+    (exhausted ? taken.exhausted : taken.messages).push_back(std::move(message));
+  }
+  OUTBOX_RETURN_IF_ERROR(Bury(connection, token, taken.exhausted));
+  // RETURNING promises no order.
+  std::sort(taken.messages.begin(), taken.messages.end(), [](const Message& a, const Message& b) {
+    return std::tie(a.available_at, a.seq) < std::tie(b.available_at, b.seq);
+  });
+  return taken;
+}
+
+Status LeaseTable::Bury(Connection& connection, std::string_view token,
+                        std::span<const Message> messages) const {
+  for (const Message& message : messages) {
+    OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(bury_));
+    OUTBOX_RETURN_IF_ERROR(query.Bind(1, message.seq).Bind(2, token).Run().error());
+  }
+  return Status::Ok();
+}
+
+Result<SettleReport> LeaseTable::Settle(Connection& connection, std::string_view token,
+                                        std::span<const Message> messages,
+                                        std::span<const Outcome> outcomes) const {
+  SettleReport report;
+  for (const Outcome& outcome : outcomes) {
+    OUTBOX_CHECK(outcome.index < messages.size());
+    OUTBOX_ASSIGN_OR_RETURN(const bool ours,
+                            SettleOne(connection, token, messages[outcome.index], outcome));
+    if (!ours) report.lost.push_back(outcome.index);
+  }
+  return report;
+}
+
+Result<bool> LeaseTable::SettleOne(Connection& connection, std::string_view token,
+                                   const Message& message, const Outcome& outcome) const {
+  const auto statement = [&]() -> const std::string& {
+    switch (outcome.kind) {
+      case Outcome::Kind::kDelivered: return delivered_;
+      case Outcome::Kind::kRetry: return retry_;
+      case Outcome::Kind::kDead: return dead_;
+      case Outcome::Kind::kReleased: return released_;
+    }
+    return released_;
+  };
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(statement()));
+  query.Bind(1, message.seq).Bind(2, token);
+  const std::string_view error = outcome.error;
+  if (outcome.kind == Outcome::Kind::kRetry) query.Bind(3, outcome.retry_in.count()).Bind(4, error);
+  if (outcome.kind == Outcome::Kind::kDead) query.Bind(3, error);
+  OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, query.Run());
+  return changed > 0;
+}
+
+Result<bool> LeaseTable::Extend(Connection& connection, std::string_view token,
+                                const Message& message, std::chrono::milliseconds lease) const {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(extend_));
+  query.Bind(1, message.seq).Bind(2, token).Bind(3, lease.count());
+  OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, query.Run());
+  return changed > 0;
+}
+
+Result<bool> LeaseTable::Due(Connection& connection) const { return Exists(connection, due_); }
+
+Result<bool> LeaseTable::Undrained(Connection& connection) const {
+  return Exists(connection, undrained_);
+}
+
+Result<bool> LeaseTable::Exists(Connection& connection, const std::string& sql) const {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql));
+  query.Bind(1, filter_.name_space).Bind(3, filter_.topics.empty() ? 0 : 1);
+  if (filter_.tenant_id) query.Bind(2, tenant_);
+  return query.Step();
+}
+
+}  // namespace outbox::store::sqlite

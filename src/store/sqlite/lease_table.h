@@ -1,0 +1,78 @@
+// LeaseTable: the statements that claim and settle rows of one table, for one relay's filter.
+//
+// Both kinds of claim use it. It runs inside a transaction of the caller's: a lease claim commits
+// after each call, a transaction claim only when every message has its outcome.
+//
+// Threads: immutable after construction; any thread, each with its own connection.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "message/table_name.h"
+#include "outbox/message.h"
+#include "outbox/options.h"
+#include "outbox/status.h"
+#include "store/relay_store.h"
+#include "store/sqlite/connection.h"
+
+namespace outbox::store::sqlite {
+
+struct Taken {
+  std::vector<Message> messages;   // oldest first
+  std::vector<Message> exhausted;  // turned dead
+};
+
+class LeaseTable {
+ public:
+  LeaseTable(const message::TableName& table, RelayFilter filter, bool keep_delivered);
+  LeaseTable(const LeaseTable&) = delete;
+  LeaseTable& operator=(const LeaseTable&) = delete;
+
+  // Must be called on each connection before Take, Due and Undrained; the filter's topic patterns
+  // become an SQL function there. The connection must not outlive this object.
+  Status Register(Connection& connection) const;
+
+  Result<Taken> Take(Connection& connection, std::string_view token,
+                     const ClaimRequest& request) const;
+  // Rows that are not leased under `token` any more are reported lost.
+  Result<SettleReport> Settle(Connection& connection, std::string_view token,
+                              std::span<const Message> messages,
+                              std::span<const Outcome> outcomes) const;
+  // True when the row was still leased under `token`.
+  Result<bool> Extend(Connection& connection, std::string_view token, const Message& message,
+                      std::chrono::milliseconds lease) const;
+
+  // Whether Take would find something; whether something is left to be delivered or retried.
+  Result<bool> Due(Connection& connection) const;
+  Result<bool> Undrained(Connection& connection) const;
+
+  const message::TableName& name() const noexcept { return table_; }
+
+ private:
+  Result<bool> SettleOne(Connection& connection, std::string_view token, const Message& message,
+                         const Outcome& outcome) const;
+  Status Bury(Connection& connection, std::string_view token,
+              std::span<const Message> messages) const;
+  Result<bool> Exists(Connection& connection, const std::string& sql) const;
+
+  message::TableName table_;
+  RelayFilter filter_;
+  std::string tenant_;
+
+  std::string take_;
+  std::string bury_;
+  std::string delivered_;
+  std::string retry_;
+  std::string dead_;
+  std::string released_;
+  std::string extend_;
+  std::string due_;
+  std::string undrained_;
+};
+
+}  // namespace outbox::store::sqlite

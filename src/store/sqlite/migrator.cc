@@ -1,0 +1,168 @@
+#include "store/sqlite/migrator.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "base/text.h"
+#include "sql/sqlite.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/table.h"
+
+namespace outbox::store::sqlite {
+namespace {
+
+using message::TableName;
+using sql::sqlite::kMigrations;
+
+// Down's refusal counts up to here.
+constexpr std::int64_t kCountedMax = 1000;
+
+bool Applied(const TableSchema& schema, int number) {
+  return std::any_of(schema.migrations.begin(), schema.migrations.end(),
+                     [&](const auto& state) { return state.number == number && state.applied; });
+}
+
+Status RunMigration(Connection& connection, const TableName& table, std::string_view sql) {
+  return connection.Execute(table.Render(sql));
+}
+
+Status Record(Connection& connection, const TableName& table, const sql::Migration& migration) {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kRecordMigration));
+  query.Bind(1, table.name()).Bind(2, migration.number).Bind(3, migration.name);
+  return query.Run().error();
+}
+
+Status Forget(Connection& connection, const TableName& table, int number) {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kForgetMigration));
+  return query.Bind(1, table.name()).Bind(2, number).Run().error();
+}
+
+Result<bool> HasTopicTrigger(Connection& connection, const TableName& table) {
+  OUTBOX_ASSIGN_OR_RETURN(Query query,
+                          connection.Prepare(table.Render(sql::sqlite::kFindTopicTrigger)));
+  return query.Step();
+}
+
+// No value leaves the rule as it is.
+Status SetTopicRule(Connection& connection, const TableName& table, std::optional<TopicRule> rule) {
+  if (!rule) return Status::Ok();
+  const bool strict = *rule == TopicRule::kStrict;
+  OUTBOX_ASSIGN_OR_RETURN(const bool enforced, HasTopicTrigger(connection, table));
+  if (strict == enforced) return Status::Ok();
+  return connection.Execute(
+      table.Render(strict ? sql::sqlite::kCreateTopicTrigger : sql::sqlite::kDropTopicTrigger));
+}
+
+Result<std::vector<int>> UpOn(Connection& connection, const TableName& table,
+                              std::optional<TopicRule> topics) {
+  OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
+  OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateRegistry)));
+  OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
+  OUTBOX_RETURN_IF_ERROR(CheckNotForeign(schema, table));
+  std::vector<int> applied;
+  for (const sql::Migration& migration : kMigrations) {
+    if (Applied(schema, migration.number)) continue;
+    OUTBOX_RETURN_IF_ERROR(RunMigration(connection, table, migration.up));
+    OUTBOX_RETURN_IF_ERROR(Record(connection, table, migration));
+    applied.push_back(migration.number);
+  }
+  if (!schema.exists && !topics) topics = TopicRule::kStrict;
+  OUTBOX_RETURN_IF_ERROR(SetTopicRule(connection, table, topics));
+  OUTBOX_RETURN_IF_ERROR(transaction.Commit());
+  return applied;
+}
+
+Status CheckNothingUndelivered(Connection& connection, const TableName& table) {
+  OUTBOX_ASSIGN_OR_RETURN(Query query,
+                          connection.Prepare(table.Render(sql::sqlite::kCountUndelivered)));
+  OUTBOX_RETURN_IF_ERROR(query.Bind(1, kCountedMax).Step().error());
+  const std::int64_t count = query.Int(0);
+  if (count == 0) return Status::Ok();
+  const std::string_view more = count == kCountedMax ? " or more" : "";
+  return Status::Permanent(Code::kConflict, base::StrCat("table '", table.name(), "' holds ", count,
+                                                         more, " messages that were not delivered"))
+      .WithHint("deliver or delete them first, or say that they may be discarded");
+}
+
+Result<std::vector<int>> DownOn(Connection& connection, const TableName& table, bool discard) {
+  OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
+  OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
+  if (!schema.exists) return std::vector<int>{};
+  OUTBOX_RETURN_IF_ERROR(CheckNotForeign(schema, table));
+  if (!discard) OUTBOX_RETURN_IF_ERROR(CheckNothingUndelivered(connection, table));
+  std::vector<int> undone;
+  for (const sql::Migration& migration : kMigrations | std::views::reverse) {
+    if (!Applied(schema, migration.number)) continue;
+    OUTBOX_RETURN_IF_ERROR(RunMigration(connection, table, migration.down));
+    OUTBOX_RETURN_IF_ERROR(Forget(connection, table, migration.number));
+    undone.push_back(migration.number);
+  }
+  OUTBOX_RETURN_IF_ERROR(transaction.Commit());
+  return undone;
+}
+
+class SqliteMigrator final : public Migrator {
+ public:
+  explicit SqliteMigrator(std::string path) : path_(std::move(path)) {}
+
+  Result<TableSchema> Inspect(const std::string& table, Deadline deadline) override {
+    OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(table));
+    OUTBOX_ASSIGN_OR_RETURN(auto connection,
+                            Connection::Open(path_, OpenMode::kExisting, deadline));
+    return ReadSchema(*connection, name);
+  }
+
+  Result<std::vector<int>> Up(const MigrateOptions& options, Deadline deadline) override {
+    OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
+    OUTBOX_ASSIGN_OR_RETURN(auto connection, Connection::Open(path_, OpenMode::kCreate, deadline));
+    return UpOn(*connection, name, options.topics);
+  }
+
+  Result<std::vector<int>> Down(const MigrateOptions& options, Deadline deadline) override {
+    OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
+    OUTBOX_ASSIGN_OR_RETURN(auto connection,
+                            Connection::Open(path_, OpenMode::kExisting, deadline));
+    return DownOn(*connection, name, options.discard_undelivered);
+  }
+
+  Result<std::string> Print(const MigrateOptions& options) override {
+    OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
+    std::string script = base::StrCat("BEGIN IMMEDIATE;\n\n", sql::sqlite::kCreateRegistry, "\n");
+    for (const sql::Migration& migration : kMigrations) {
+      script +=
+          base::StrCat(name.Render(migration.up), "\n",
+                       "INSERT INTO \"outbox_migration\" (table_name, number, name) VALUES ('",
+                       name.name(), "', ", migration.number, ", '", migration.name, "');\n\n");
+    }
+    if (options.topics.value_or(TopicRule::kStrict) == TopicRule::kStrict) {
+      script += base::StrCat(name.Render(sql::sqlite::kCreateTopicTrigger), "\n");
+    }
+    return script + "COMMIT;\n";
+  }
+
+  Result<std::vector<std::string>> Tables(Deadline deadline) override {
+    OUTBOX_ASSIGN_OR_RETURN(auto connection,
+                            Connection::Open(path_, OpenMode::kExisting, deadline));
+    OUTBOX_ASSIGN_OR_RETURN(const bool registry, HasRegistry(*connection));
+    std::vector<std::string> tables;
+    if (!registry) return tables;
+    OUTBOX_ASSIGN_OR_RETURN(Query query, connection->Prepare(sql::sqlite::kListTables));
+    while (true) {
+      OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+      if (!found) return tables;
+      tables.emplace_back(query.Text(0));
+    }
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Migrator> MakeMigrator(const std::string& path) {
+  return std::make_unique<SqliteMigrator>(path);
+}
+
+}  // namespace outbox::store::sqlite

@@ -1,0 +1,46 @@
+#include "store/sqlite/relay_store_base.h"
+
+#include <utility>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "store/sqlite/work_watch.h"
+
+namespace outbox::store::sqlite {
+
+RelayStoreBase::RelayStoreBase(std::string path, std::string relay_id,
+                               std::shared_ptr<const LeaseTable> table)
+    : path_(std::move(path)),
+      token_prefix_(base::StrCat(relay_id, "/", base::RandomBits() & 0xffffffff, "-")),
+      table_(std::move(table)),
+      look_(path_, PrepareConnection()),
+      leader_(path_, table_->name().name()) {}
+
+Result<bool> RelayStoreBase::TryLead(Deadline) { return leader_.TryAcquire(); }
+
+void RelayStoreBase::StopLeading() noexcept { leader_.Release(); }
+
+Result<bool> RelayStoreBase::Drained(Deadline deadline) {
+  OUTBOX_ASSIGN_OR_RETURN(const bool left, look_.Use(deadline, [this](Connection& connection) {
+    return table_->Undrained(connection);
+  }));
+  return !left;
+}
+
+Result<std::unique_ptr<Watch>> RelayStoreBase::WatchForWork(std::function<void()> on_work,
+                                                            Deadline) {
+  return std::unique_ptr<Watch>(std::make_unique<WorkWatch>(path_, std::move(on_work)));
+}
+
+Result<bool> RelayStoreBase::WorthClaiming(Deadline deadline) {
+  if (!idle_) return true;
+  return look_.Use(deadline, [this](Connection& connection) { return table_->Due(connection); });
+}
+
+std::string RelayStoreBase::NextToken() { return base::StrCat(token_prefix_, ++tokens_); }
+
+ConnectionSlot::Prepare RelayStoreBase::PrepareConnection() const {
+  return [table = table_](Connection& connection) { return table->Register(connection); };
+}
+
+}  // namespace outbox::store::sqlite

@@ -1,0 +1,51 @@
+// RelayStoreBase: what both relay stores share: leadership, drain, wake-up and claim tokens.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "store/relay_store.h"
+#include "store/sqlite/connection_slot.h"
+#include "store/sqlite/leader_lock.h"
+#include "store/sqlite/lease_table.h"
+
+namespace outbox::store::sqlite {
+
+class RelayStoreBase : public RelayStore {
+ public:
+  RelayStoreBase(std::string path, std::string relay_id, std::shared_ptr<const LeaseTable> table);
+
+  Result<bool> TryLead(Deadline deadline) override;
+  void StopLeading() noexcept override;
+  Result<bool> Drained(Deadline deadline) override;
+  Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
+                                              Deadline deadline) override;
+
+ protected:
+  // False when a look without the write lock shows that a claim would be empty. Looks only while
+  // idle: a busy relay claims straight away.
+  Result<bool> WorthClaiming(Deadline deadline);
+  void NoteClaimed(bool found) noexcept { idle_ = !found; }
+
+  // Unique among all claims of all relays, also after a restart under the same relay_id.
+  std::string NextToken();
+
+  // Opens connections on which the table's statements run.
+  ConnectionSlot::Prepare PrepareConnection() const;
+
+  const std::string& path() const noexcept { return path_; }
+  const std::shared_ptr<const LeaseTable>& table() const noexcept { return table_; }
+
+ private:
+  std::string path_;
+  std::string token_prefix_;
+  std::uint64_t tokens_ = 0;
+  bool idle_ = false;
+  std::shared_ptr<const LeaseTable> table_;
+  ConnectionSlot look_;
+  LeaderLock leader_;
+};
+
+}  // namespace outbox::store::sqlite

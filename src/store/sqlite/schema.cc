@@ -1,0 +1,89 @@
+#include "store/sqlite/schema.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sql/sqlite.h"
+#include "store/sqlite/table.h"
+
+namespace outbox::store::sqlite {
+namespace {
+
+constexpr std::string_view kRegistry = "outbox_migration";
+
+Result<bool> TableExists(Connection& connection, std::string_view name) {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kFindTable));
+  return query.Bind(1, name).Step();
+}
+
+std::string UpCommand(const message::TableName& table) {
+  return base::StrCat("outboxd migrate up --table ", table.name());
+}
+
+}  // namespace
+
+Result<bool> HasRegistry(Connection& connection) { return TableExists(connection, kRegistry); }
+
+Result<TableSchema> ReadSchema(Connection& connection, const message::TableName& table) {
+  TableSchema schema;
+  for (const sql::Migration& migration : sql::sqlite::kMigrations) {
+    schema.version_latest = std::max(schema.version_latest, migration.number);
+    schema.migrations.push_back({migration.number, std::string(migration.name), false});
+  }
+  OUTBOX_ASSIGN_OR_RETURN(schema.exists, TableExists(connection, table.name()));
+  OUTBOX_ASSIGN_OR_RETURN(const bool registry, HasRegistry(connection));
+  if (!registry || !schema.exists) return schema;
+
+  OUTBOX_ASSIGN_OR_RETURN(Query applied, connection.Prepare(sql::sqlite::kReadMigrations));
+  applied.Bind(1, table.name());
+  while (true) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, applied.Step());
+    if (!found) return schema;
+    const int number = static_cast<int>(applied.Int(0));
+    schema.version = std::max(schema.version, number);
+    const auto known = std::find_if(schema.migrations.begin(), schema.migrations.end(),
+                                    [&](const auto& state) { return state.number == number; });
+    if (known != schema.migrations.end()) {
+      known->applied = true;
+    } else {
+      schema.migrations.push_back({number, std::string(applied.Text(1)), true});
+    }
+  }
+}
+
+Status CheckNotForeign(const TableSchema& schema, const message::TableName& table) {
+  if (schema.exists && schema.version == 0) {
+    return Status::Permanent(Code::kSchema, base::StrCat("table '", table.name(),
+                                                         "' exists but is not an outbox table"))
+        .WithHint("choose another name; outboxd leaves tables alone that it did not create");
+  }
+  if (schema.version > schema.version_latest) {
+    return Status::Permanent(
+               Code::kSchema,
+               base::StrCat("table '", table.name(), "' has schema version ", schema.version,
+                            ", newer than the ", schema.version_latest, " this program knows"))
+        .WithHint("use the version of outboxd that migrated it, or a newer one");
+  }
+  return Status::Ok();
+}
+
+Status CheckUsable(Connection& connection, const message::TableName& table) {
+  OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
+  if (!schema.exists) {
+    return Status::Permanent(Code::kNotFound,
+                             base::StrCat("table '", table.name(), "' does not exist in sqlite '",
+                                          connection.path(), "'"))
+        .WithHint(UpCommand(table));
+  }
+  OUTBOX_RETURN_IF_ERROR(CheckNotForeign(schema, table));
+  if (schema.version < schema.version_latest) {
+    return Status::Permanent(
+               Code::kSchema,
+               base::StrCat("table '", table.name(), "' has schema version ", schema.version,
+                            ", older than the ", schema.version_latest, " this program needs"))
+        .WithHint(UpCommand(table));
+  }
+  return Status::Ok();
+}
+
+}  // namespace outbox::store::sqlite
