@@ -361,8 +361,8 @@ Status Engine::Stop() {
     const std::lock_guard lock(mutex_);
     publishers_stop_ = true;
     publisher_wake_.notify_all();
+    for (const Slice& slice : core_.GiveUpOverdue(TimePoint::max())) LeaveBehind(slice);
   }
-  // Every call that had not come back was left behind by the settler; the others end at once.
   for (Publisher& publisher : publishers_) publisher.thread.join();
   std::size_t left_behind = 0;
   std::size_t unsettled = 0;
