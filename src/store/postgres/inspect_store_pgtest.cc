@@ -81,6 +81,11 @@ TEST_F(InspectTest, ListsByAggregateAndByTenantNewestFirst) {
   EXPECT_EQ(Pages({.aggregate_type = "order", .aggregate_id = "1", .limit = 2}), "5,3/1");
   EXPECT_EQ(Pages({.tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001"), .limit = 1}),
             "6/3");
+  sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq = 3");
+  EXPECT_EQ(Pages({.tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001")}), "6");
+  EXPECT_EQ(Pages({.status = MessageStatus::kDelivered,
+                   .tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001")}),
+            "3");
 }
 
 TEST_F(InspectTest, RefusesAPositionOfAnotherList) {
