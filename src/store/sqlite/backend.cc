@@ -7,6 +7,7 @@
 #include "store/sqlite/migrator.h"
 #include "store/sqlite/relay_store.h"
 #include "store/sqlite/session.h"
+#include "store/sqlite/table.h"
 
 namespace outbox::store {
 namespace {
