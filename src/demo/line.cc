@@ -14,7 +14,7 @@ std::string_view Escape(Style style) {
     case Style::kWarn: return "\x1b[33m";
     case Style::kBad: return "\x1b[31m";
     case Style::kAccent: return "\x1b[36m";
-    case Style::kKey: return "\x1b[7m";
+    case Style::kKey: return "\x1b[1;36m";
   }
   return "";
 }

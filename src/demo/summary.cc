@@ -43,10 +43,11 @@ std::vector<std::string> Summary::Problems() const {
 std::string Summary::ToText() const {
   std::string text = StrCat("outboxd demo: ", Seconds(elapsed), " on ", database, "\n\n");
   text += Row("committed", audit.committed, "orders, each with its event in the same transaction");
-  text += Row("rolled back", counts.rolled_back, "orders; an event of theirs was seen: never");
+  text += Row("rolled back", counts.rolled_back,
+              StrCat("orders; events of theirs that arrived: ", audit.phantoms));
   text += Row("delivered", counts.delivered, "distinct events");
   text += Row("dead", counts.dead, "refused for good, kept for an operator");
-  text += Row("lost", audit.lost, "");
+  text += Row("lost", audit.lost, "committed and never seen");
   text += Row("duplicates", counts.duplicates, "deliveries repeated: at least once, same id");
   text += Row("retried", relay.retried, "after the sink refused a message or its answer got lost");
   text += Row("pauses", relay.pauses,

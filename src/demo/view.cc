@@ -72,7 +72,7 @@ class Painter {
     Counts();
     Blank();
     const std::size_t below = kIncidentRows + 4;  // chronicle, its heading, a blank and the keys
-    Arrivals(size_.rows - lines_.size() - below - 1);
+    Arrivals(size_.rows - lines_.size() - below);
     Blank();
     Chronicle();
     while (lines_.size() + 2 < size_.rows) Blank();
@@ -100,7 +100,7 @@ class Painter {
     Line path = Start();
     path.To(kMargin)
         .Add("shop ")
-        .Add(StrCat(now_.orders_per_second, " orders/s"), Style::kAccent)
+        .Add(StrCat(now_.orders_per_second, "/s"), Style::kAccent)
         .Add(" ──▶ [ orders + outbox ] ──▶ relay ")
         .Add(StrCat("● ", ToString(now_.relay.state)), StyleOf(now_.relay.state))
         .Add(" ──▶ sink ")
@@ -214,7 +214,7 @@ class Painter {
         {"b", "break"},
         {"m", "mend"},
         {"f", "refuse"},
-        {"l", "lose answers"},
+        {"l", "forget"},
         {"p", "poison"},
         {"r", "restart"},
         {"+-", "rate"},
@@ -222,9 +222,9 @@ class Painter {
     }};
     Blank();
     Line keys = Start();
-    keys.Add(" ");
+    keys.To(kMargin);
     for (const auto& [key, meaning] : kKeys) {
-      keys.Add(StrCat(" ", key, " "), Style::kKey).Add(StrCat(" ", meaning, " "));
+      keys.Add(key, Style::kKey).Add(StrCat(" ", meaning, "  "));
     }
     Put(keys);
   }
