@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "demo/live.h"
 #include "demo/script.h"
 #include "demo/shop.h"
@@ -16,15 +18,6 @@
 
 namespace outbox::demo {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;
-
-int Fail(const Status& status, int exit_code) {
-  std::fprintf(stderr, "outboxd: %s\n", status.ToString().c_str());
-  if (!status.hint().empty()) std::fprintf(stderr, "hint: %s\n", status.hint().c_str());
-  return exit_code;
-}
 
 bool OnTerminal() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
 
@@ -36,24 +29,27 @@ Result<std::vector<std::string>> Play(Show& show, const DemoOptions& options) {
 
 }  // namespace
 
-int RunDemo(const DemoOptions& options) {
+Status RunDemo(const DemoOptions& options) {
   if (options.orders_per_second < Shop::kRateMin || options.orders_per_second > Shop::kRateMax) {
-    return Fail(Status::Invalid("demo: --rate must be from 1 to 1000 orders a second"), kUsage);
+    return Status::Invalid(base::StrCat("demo: ", options.orders_per_second,
+                                        " orders a second are not possible"))
+        .WithHint(base::StrCat("give --rate from ", Shop::kRateMin, " to ", Shop::kRateMax));
   }
   const QuitSignals signals;
-  const auto show = Show::Start(options.database, options.orders_per_second);
-  if (!show.ok()) return Fail(show.error(), kFailed);
-
-  auto failures = Play(**show, options);
-  if (!failures.ok()) return Fail(failures.error(), kFailed);
-  const Summary summary = (*show)->Finish(std::move(*failures));
+  OUTBOX_ASSIGN_OR_RETURN(const auto show,
+                          Show::Start(options.database, options.orders_per_second));
+  OUTBOX_ASSIGN_OR_RETURN(auto failures, Play(*show, options));
+  const Summary summary = show->Finish(std::move(failures));
   if (options.json) {
     std::fputs(summary.ToJson().c_str(), stdout);
   } else {
     std::printf("\n%s", summary.ToText().c_str());
   }
-  if (options.keep) std::fprintf(stderr, "%s\n", (*show)->Keep().c_str());
-  return summary.Problems().empty() ? 0 : kFailed;
+  std::fflush(stdout);
+  if (options.keep) std::fprintf(stderr, "%s\n", show->Keep().c_str());
+  const auto problems = summary.Problems();
+  if (problems.empty()) return Status::Ok();
+  return Status::Permanent(Code::kInternal, base::StrCat("demo: ", base::Join(problems, "; ")));
 }
 
 }  // namespace outbox::demo

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "outbox/status.h"
+
 namespace outbox::demo {
 
 struct DemoOptions {
