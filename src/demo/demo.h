@@ -22,10 +22,11 @@ struct DemoOptions {
   int orders_per_second = 40;
 };
 
-// Runs to its end. 0: everything committed was delivered and the outage cost no attempts; 1: not
-// so, or it could not start, said on standard error; 2: an option makes no sense.
+// Runs to its end and prints its summary. OK when everything committed was delivered and the outage
+// cost no attempts; otherwise the failure says what was wrong. kInvalidArgument: an option makes no
+// sense, and nothing was started.
 //
 // Call from the main thread; handles SIGINT, SIGTERM and SIGHUP while it runs.
-int RunDemo(const DemoOptions& options);
+Status RunDemo(const DemoOptions& options);
 
 }  // namespace outbox::demo
