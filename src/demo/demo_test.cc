@@ -139,7 +139,7 @@ TEST(View, SaysWhyTheRelayIsPaused) {
 }
 
 TEST(Sparkline, ScalesToTheLargestAndKeepsTheNewest) {
-  EXPECT_EQ(Sparkline({9, 0, 4, 8}, 3), "▁▅█");
+  EXPECT_EQ(Sparkline({99, 0, 4, 16}, 3), " ▄█");
   EXPECT_EQ(Sparkline({}, 3), "");
 }
 

@@ -49,7 +49,7 @@ std::string Summary::ToText() const {
   text += Row("dead", counts.dead, "refused for good, kept for an operator");
   text += Row("lost", audit.lost, "committed and never seen");
   text += Row("duplicates", counts.duplicates, "deliveries repeated: at least once, same id");
-  text += Row("retried", relay.retried, "after the sink refused a message or its answer got lost");
+  text += Row("retried", relay.retried, "after a refusal or a lost answer");
   text += Row("pauses", relay.pauses,
               StrCat("sink down: ", probes, " probes, attempts it cost: ", audit.attempts_wasted));
   text += '\n';

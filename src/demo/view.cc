@@ -243,8 +243,9 @@ std::string Sparkline(const std::vector<double>& values, std::size_t width) {
   const double top = shown == 0 ? 0 : *std::max_element(first, values.end());
   std::string text;
   for (auto value = first; value != values.end(); ++value) {
-    const double share = top > 0 ? *value / top : 0;
-    text += kBars[static_cast<std::size_t>(std::lround(share * (kBars.size() - 1)))];
+    const auto eighths =
+        static_cast<std::size_t>(std::ceil(std::sqrt(*value / top) * kBars.size()));
+    text += *value > 0 ? kBars[eighths - 1] : " ";
   }
   return text;
 }

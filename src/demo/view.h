@@ -21,7 +21,8 @@ inline constexpr ScreenSize kScreenMin{80, 24};
 // Exactly size.rows lines of at most size.columns characters. Below kScreenMin it asks for room.
 std::vector<std::string> Render(const Snapshot& now, ScreenSize size);
 
-// `values` as bars of eight heights, the newest at the right, scaled to the largest.
+// `values` as bars of eight heights, the newest at the right; zero is blank. The scale goes by the
+// square root, up to the largest: a burst does not flatten the rest.
 std::string Sparkline(const std::vector<double>& values, std::size_t width);
 
 }  // namespace outbox::demo
