@@ -118,6 +118,7 @@ void Engine::Claim(const ClaimStep& step) {
     {
       const std::lock_guard lock(mutex_);
       wait = core_.OnClaimFailed(now);
+      settler_wake_.notify_one();
     }
     observer_->OnStoreError(table_, "claim", claim.error(), wait);
     return;
