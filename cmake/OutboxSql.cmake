@@ -1,10 +1,10 @@
 # Turns the .sql files of one dialect into a header of constants, at configure time and again when a
-# file changes: queries/claim_lease.sql becomes outbox::sql::DIALECT::kClaimLease, and the numbered
-# migrations become the array kMigrations.
+# file changes: queries/claim_lease.sql becomes outbox::sql::DIALECT::kClaimLease, as do the scripts in
+# common/, and the numbered migrations become the array kMigrations.
 function(outbox_embed_sql dialect)
   set(root ${PROJECT_SOURCE_DIR}/sql/${dialect})
   set(header ${PROJECT_BINARY_DIR}/generated/sql/${dialect}.h)
-  file(GLOB queries CONFIGURE_DEPENDS ${root}/queries/*.sql)
+  file(GLOB queries CONFIGURE_DEPENDS ${root}/queries/*.sql ${root}/common/*.sql)
   file(GLOB ups CONFIGURE_DEPENDS ${root}/migrations/*.up.sql)
   set(text "// Generated from sql/${dialect}. Do not edit.\n#pragma once\n\n")
   string(APPEND text "#include <array>\n#include <string_view>\n\n#include \"sql/migration.h\"\n\n")
