@@ -195,7 +195,9 @@ TYPED_TEST_P(EnqueueSuite, AddsManyInTheOrderGiven) {
   ASSERT_EQ(enqueued->size(), messages.size());
   for (std::size_t i = 0; i < messages.size(); ++i) {
     ASSERT_EQ((*enqueued)[i].id, *messages[i].id);
-    if (i > 0) ASSERT_LT((*enqueued)[i - 1].seq, (*enqueued)[i].seq);
+    if (i > 0) {
+      ASSERT_LT((*enqueued)[i - 1].seq, (*enqueued)[i].seq);
+    }
   }
   EXPECT_EQ(this->Rows(), 2500);
 }
@@ -232,7 +234,7 @@ TYPED_TEST_P(EnqueueSuite, WritesNoneOfManyWhenOneIsWrong) {
   const auto enqueued = this->connection_->EnqueueMany(kEnqueueTable, messages);
   EXPECT_THAT(enqueued, HasCode(Code::kInvalidArgument));
   EXPECT_THAT(enqueued.error().message(), ::testing::HasSubstr("payload"));
-  ASSERT_OK(this->connection_->Enqueue(kEnqueueTable, AnEvent())) << "still usable";
+  ASSERT_OK(this->connection_->Enqueue(kEnqueueTable, AnEvent()));  // still usable
   ASSERT_TRUE(this->connection_->Execute("COMMIT"));
   EXPECT_EQ(this->Rows(), 1);
 }

@@ -100,7 +100,9 @@ TEST_P(Failpoints, LoseNothingAndRepeatAtMostTheBatchInFlight) {
   EXPECT_EQ(verdict.phantom, 0u);
   EXPECT_LE(verdict.duplicated, bound);
   // Without an answer to the publish the relay can not know: it must have repeated.
-  if (std::string_view(place.name) == "after_publish") EXPECT_EQ(verdict.duplicated, bound);
+  if (std::string_view(place.name) == "after_publish") {
+    EXPECT_EQ(verdict.duplicated, bound);
+  }
 }
 
 }  // namespace
