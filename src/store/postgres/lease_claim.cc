@@ -16,6 +16,8 @@ using sql::postgres::kSettleById;
 using sql::postgres::kSettleDeliveredDelete;
 using sql::postgres::kSettleDeliveredKeep;
 
+constexpr std::string_view kFailpoint = "mid_settle";
+
 // Those of `all` that are not in `touched`, a set of flags by message index.
 std::vector<Outcome> Missing(std::span<const Outcome> all, const std::vector<bool>& touched) {
   std::vector<Outcome> missing;
@@ -32,9 +34,9 @@ SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::Ta
     : connection(std::move(address), Plans::kPinned),
       keep_delivered(keep),
       async_ack(async),
-      settle(table, kSettle),
+      settle(table, kSettle, kFailpoint),
       settle_by_id(table, kSettleById),
-      settle_delivered(table, keep ? kSettleDeliveredKeep : kSettleDeliveredDelete),
+      settle_delivered(table, keep ? kSettleDeliveredKeep : kSettleDeliveredDelete, kFailpoint),
       extend(table, kExtendLease),
       extend_by_id(table, kExtendLeaseById) {}
 
