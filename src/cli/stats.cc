@@ -35,7 +35,7 @@ std::string ToJson(const std::string& table, const store::TableStats& stats) {
       .Add("delivered_exact", stats.delivered_exact)
       .Add("capped", stats.capped);
   if (stats.oldest_age) json.Add("oldest_age_ms", stats.oldest_age->count());
-  return std::move(json).Finish();
+  return json.Finish();
 }
 
 std::vector<Cell> ToRow(const std::string& table, const store::TableStats& stats) {

@@ -41,7 +41,7 @@ std::string ToJson(const store::StoredMessage& stored, bool whole) {
     if (!message.headers.empty()) json.AddRaw("headers", message::HeadersToJson(message.headers));
     json.AddRaw("payload", message.payload);
   }
-  return std::move(json).Finish();
+  return json.Finish();
 }
 
 }  // namespace outbox::cli
