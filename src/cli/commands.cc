@@ -5,7 +5,7 @@
 namespace outbox::cli {
 namespace {
 
-constexpr std::array<Command, 11> kCommands{{
+constexpr std::array<Command, 12> kCommands{{
     {"serve", "Deliver", AddServe},
     {"relay", "Deliver", AddRelay},
     {"enqueue", "Deliver", AddEnqueue},
@@ -16,6 +16,7 @@ constexpr std::array<Command, 11> kCommands{{
     {"delete", "Repair", AddDelete},
     {"migrate", "Set up", AddMigrate},
     {"config", "Set up", AddConfig},
+    {"demo", "Try", AddDemo},
     {"version", "Set up", AddVersion},
 }};
 
