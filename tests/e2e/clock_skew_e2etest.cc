@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Of, ClockSkew,
                                            Clocks{"HolderSlow", "-1h", ""},
                                            Clocks{"OtherFast", "", "+1h"},
                                            Clocks{"OtherSlow", "", "-1h"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 TEST_P(ClockSkew, NeitherBreaksALeaseNorKeepsOneForEver) {
   OUTBOX_REQUIRE_POSTGRES();

@@ -70,9 +70,9 @@ class Failpoints : public ::testing::TestWithParam<std::tuple<Dialect, Place>> {
 INSTANTIATE_TEST_SUITE_P(At, Failpoints,
                          ::testing::Combine(::testing::Values(Dialect::kPostgres, Dialect::kSqlite),
                                             ::testing::ValuesIn(kPlaces)),
-                         [](const auto& info) {
-                           return StrCat(DialectName(std::get<0>(info.param)), "_",
-                                         std::get<1>(info.param).name);
+                         [](const auto& one) {
+                           return StrCat(DialectName(std::get<0>(one.param)), "_",
+                                         std::get<1>(one.param).name);
                          });
 
 TEST_P(Failpoints, LoseNothingAndRepeatAtMostTheBatchInFlight) {

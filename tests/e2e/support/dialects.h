@@ -28,4 +28,4 @@ class OnDialect : public ::testing::TestWithParam<Dialect> {
 #define OUTBOX_ON_EVERY_DIALECT(suite)                                                        \
   INSTANTIATE_TEST_SUITE_P(                                                                   \
       On, suite, ::testing::Values(::outbox::Dialect::kPostgres, ::outbox::Dialect::kSqlite), \
-      [](const auto& info) { return ::outbox::testing::DialectName(info.param); })
+      [](const auto& one) { return ::outbox::testing::DialectName(one.param); })
