@@ -27,14 +27,15 @@ target_compile_definitions(outbox_flags INTERFACE
   OUTBOX_WITH_POSTGRES=$<BOOL:${OUTBOX_WITH_POSTGRES}>
   OUTBOX_WITH_SQLITE=$<BOOL:${OUTBOX_WITH_SQLITE}>)
 
+# gcc's flow analysis loses track of std::optional and std::string in instrumented code.
+set(instrumented_code -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
 if(OUTBOX_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_compile_options(outbox_flags INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(outbox_flags INTERFACE ${instrumented_code})
   add_link_options(-fsanitize=address,undefined)
 elseif(OUTBOX_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
-  # gcc's flow analysis loses track of std::optional in instrumented code.
-  target_compile_options(outbox_flags INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(outbox_flags INTERFACE ${instrumented_code})
   add_link_options(-fsanitize=thread)
 elseif(OUTBOX_SANITIZE)
   message(FATAL_ERROR "OUTBOX_SANITIZE must be empty, address or thread, not '${OUTBOX_SANITIZE}'")
