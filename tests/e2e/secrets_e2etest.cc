@@ -74,9 +74,9 @@ TEST_P(Secrets, StayOutOfErrors) {
   EXPECT_NE(unknown_sink.exit_code, 0);
   ExpectClean(unknown_sink.standard_error, "an unknown sink");
 
-  ProcessOptions nowhere;
-  nowhere.environment["OUTBOX_DB"] = StrCat("postgres://relay:", kPassword, "@127.0.0.1:1/shop");
-  const Finished unreachable = stage->Run({"stats", "--table", table}, nowhere);
+  const std::string nowhere = StrCat("postgres://relay:", kPassword, "@127.0.0.1:1/shop");
+  const Finished unreachable =
+      stage->Run({"stats", "--table", table}, {.environment = {{"OUTBOX_DB", nowhere}}});
   EXPECT_EQ(unreachable.exit_code, 1);
   ExpectClean(unreachable.standard_error, "an unreachable database");
 
@@ -89,9 +89,8 @@ TEST_P(Secrets, StayOutOfErrors) {
 
 TEST_P(Secrets, AreMaskedInThePrintedConfiguration) {
   OUTBOX_MAKE_STAGE(stage, GetParam());
-  ProcessOptions database;
-  database.environment["OUTBOX_DB"] = StrCat("postgres://relay:", kPassword, "@db/shop");
-  const Finished config = stage->Run({"config"}, database);
+  const std::string database = StrCat("postgres://relay:", kPassword, "@db/shop");
+  const Finished config = stage->Run({"config"}, {.environment = {{"OUTBOX_DB", database}}});
   EXPECT_EQ(config.exit_code, 0) << config.standard_error;
   EXPECT_NE(config.standard_output.find("db/shop"), std::string::npos) << config.standard_output;
   ExpectClean(config.standard_output + config.standard_error, "config");

@@ -53,9 +53,13 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-Finished Outboxd(const std::string& url, Flags command) {
-  command.insert(command.begin(), OUTBOXD_PATH);
-  return Process::Run(command, {.environment = {{"OUTBOX_DB", url}}});
+Flags Joined(Flags first, const Flags& rest) {
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
+Finished Outboxd(const std::string& url, const Flags& command) {
+  return Process::Run(Joined({OUTBOXD_PATH}, command), {.environment = {{"OUTBOX_DB", url}}});
 }
 
 Flags EnqueueOne() {
@@ -117,11 +121,9 @@ TEST(SqliteFaults, AFullDiskIsNamedAndLosesNothing) {
 }
 
 // A command line that runs `command` as nobody: the root user may write to everything.
-Flags AsNobody(Flags command) {
+Flags AsNobody(const Flags& command) {
   if (geteuid() != 0) return command;
-  command.insert(command.begin(),
-                 {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"});
-  return command;
+  return Joined({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"}, command);
 }
 
 TEST(SqliteFaults, AReadOnlyDatabaseIsNamedAndLeftAlone) {
@@ -140,8 +142,7 @@ TEST(SqliteFaults, AReadOnlyDatabaseIsNamedAndLeftAlone) {
   const std::string table(kTable);
   const Flags relay{program, "relay",   "--table",   table, "--sink",
                     "null:", "--drain", "--timeout", "3s"};
-  Flags enqueue = EnqueueOne();
-  enqueue.insert(enqueue.begin(), program);
+  const Flags enqueue = Joined({program}, EnqueueOne());
   const ProcessOptions options{.environment = {{"OUTBOX_DB", stage->url()}}};
   for (const Flags& command : {relay, enqueue}) {
     const Finished run = Process::Run(AsNobody(command), options);

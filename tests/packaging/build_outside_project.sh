@@ -30,5 +30,5 @@ export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name outbox.pc)")
 # pkg-config quotes the spaces of its paths for a shell.
 eval "\"$compiler\" \"$here/consumer/consumer.cc\" -o \"$work/consumer\" \
-  $(pkg-config --cflags --libs --static outbox)"
+  $(pkg-config --cflags --libs outbox)"
 check pkg-config "$work/consumer"
