@@ -40,7 +40,7 @@ class Backend {
   virtual std::string description() const = 0;
   // How a table is called in Message::table, logs and labels: "public.orders_outbox" on PostgreSQL,
   // "orders_outbox" on SQLite. The text itself when it is not a valid name.
-  virtual std::string DisplayName(const std::string& table) const = 0;
+  std::string DisplayName(const std::string& table) const;
   // True for loopback addresses, unix sockets and files.
   virtual bool local() const = 0;
 
