@@ -1,0 +1,51 @@
+// Config: what a deployment has asked for, from all sources, checked as a whole.
+//
+// A value is looked for from the top of this pile; the first layer that has it wins:
+//   the command line · the table's own [[table]] · the environment · the file · the profile ·
+//   default
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/layer.h"
+#include "config/settings.h"
+#include "config/source.h"
+#include "outbox/status.h"
+
+namespace outbox::config {
+
+// Where each key's value came from.
+using Origins = std::map<std::string, Origin, std::less<>>;
+
+struct Resolved {
+  Settings settings;
+  Origins origins;
+};
+
+struct TableConfig : Resolved {
+  std::string name;     // "public.orders_outbox"
+  bool relays = false;  // messages are delivered from it
+  bool cleans = false;  // old rows are removed from it
+};
+
+struct Config : Resolved {  // settings: those that hold where no table says otherwise
+  std::vector<TableConfig> tables;
+};
+
+struct Sources {
+  std::optional<std::string> file;
+  Environment environment;
+  Layer flags;
+  std::vector<TableEntry> flag_tables;
+  // Also refuse a configuration that would have nothing to do, or a table without a sink.
+  bool complete = true;
+};
+
+// kInvalidArgument lists every problem at once, one a line.
+Result<Config> Load(const Sources& sources);
+
+}  // namespace outbox::config

@@ -1,0 +1,276 @@
+#include "config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "config/key.h"
+#include "tests/support/matchers.h"
+
+namespace outbox::config {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ConfigTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "outbox-config-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Result<Config> LoadText(const std::string& toml, Environment environment = {},
+                          Layer flags = {}) const {
+    const std::filesystem::path path = folder_ / "outboxd.toml";
+    std::ofstream(path) << toml;
+    return Load(
+        {.file = path.string(), .environment = std::move(environment), .flags = std::move(flags)});
+  }
+  static std::string OriginOf(const Resolved& resolved, std::string_view key) {
+    const auto found = resolved.origins.find(key);
+    return found == resolved.origins.end() ? "default" : found->second.ToString();
+  }
+
+  std::filesystem::path folder_;
+};
+
+constexpr const char* kTwoTables = R"(
+database = "postgres://localhost/shop"
+
+[log]
+level = "debug"
+format = "json"
+
+[relay]
+sink = "stdout:"
+batch_size = 200
+
+[[table]]
+name = "orders_outbox"
+
+[[table]]
+name = "sales.invoices_outbox"
+sink = "file:invoices.jsonl"
+profile = "orders"
+batch_size = 10
+topics = ["billing.#", "orders.*.created.v1"]
+max_attempts = "unlimited"
+retention = "0"
+
+[cleaner]
+retention = "3d"
+dead_retention = "30d"
+)";
+
+TEST_F(ConfigTest, GivesEachTableItsOwnSinkAndOverrides) {
+  const auto config = LoadText(kTwoTables);
+  ASSERT_OK(config);
+  EXPECT_EQ(config->settings.log.level, log::Level::kDebug);
+  EXPECT_EQ(config->settings.log.format, log::Format::kJson);
+  ASSERT_EQ(config->tables.size(), 2u);
+
+  const TableConfig& orders = config->tables[0];
+  EXPECT_EQ(orders.name, "public.orders_outbox");
+  EXPECT_EQ(orders.settings.sink, "stdout:");
+  EXPECT_EQ(orders.settings.relay.table, "public.orders_outbox");
+  EXPECT_EQ(orders.settings.relay.batch_size, 200u);
+  EXPECT_EQ(orders.settings.relay.retention, std::chrono::hours(72));
+  EXPECT_EQ(orders.settings.cleaner.dead_retention, std::chrono::hours(24 * 30));
+  EXPECT_TRUE(orders.relays);
+  EXPECT_TRUE(orders.cleans);
+
+  const TableConfig& invoices = config->tables[1];
+  EXPECT_EQ(invoices.settings.sink, "file:invoices.jsonl");
+  EXPECT_EQ(invoices.settings.relay.claim_mode, ClaimMode::kTransaction);
+  EXPECT_EQ(invoices.settings.relay.batch_size, 10u);
+  EXPECT_EQ(invoices.settings.relay.filter.topics.size(), 2u);
+  EXPECT_FALSE(invoices.settings.relay.retry.attempts_max);
+  EXPECT_EQ(invoices.settings.relay.retention, milliseconds(0));
+}
+
+TEST_F(ConfigTest, ListsEveryProblemAtOnceWithItsLine) {
+  const Status status = LoadText(R"(databse = "sqlite:x.db"
+[relay]
+batch_sise = 3
+lease = "soon"
+claim = "maybe"
+max_attempts = 1.5
+[[table]]
+name = "Robert'); DROP TABLE students"
+snik = "stdout:"
+[clenaer]
+interval = "1m"
+)")
+                            .error();
+  ASSERT_EQ(status.code(), Code::kInvalidArgument);
+  for (const char* line :
+       {"outboxd.toml:1: databse: unknown key; did you mean 'database'?",
+        "outboxd.toml:3: relay.batch_sise: unknown key; did you mean 'batch_size'?",
+        "outboxd.toml:4: relay.lease: 'soon' is not a duration",
+        "outboxd.toml:5: relay.claim: 'maybe' is not one of lease, transaction",
+        "outboxd.toml:6: relay.max_attempts: is not a number",
+        "outboxd.toml:9: table.snik: unknown key; did you mean 'sink'?",
+        "outboxd.toml:10: [clenaer]: no such section; did you mean 'cleaner'?",
+        "outboxd.toml:7: table: 'Robert'); DROP TABLE students' is not a valid table name"}) {
+    EXPECT_THAT(status.message(), HasSubstr(line));
+  }
+}
+
+TEST_F(ConfigTest, PointsAtTheLineOfAValueThatDoesNotFitTheOthers) {
+  const Status status = LoadText(R"([relay]
+sink = "null:"
+tables = ["a_outbox", "b_outbox"]
+lease = "10s"
+poll_interval = "5s"
+)")
+                            .error();
+  EXPECT_THAT(status.message(), HasSubstr("outboxd.toml:5: relay.poll_interval: 5s is more than a "
+                                          "third of the lease (10s)"));
+  EXPECT_THAT(status.message(), Not(HasSubstr("problems"))) << "told once, not once per table";
+}
+
+TEST_F(ConfigTest, NamesTheLineOfASyntaxError) {
+  EXPECT_THAT(LoadText("[relay]\nbatch_size = = 3\n").error().message(),
+              HasSubstr("outboxd.toml:2: "));
+}
+
+TEST_F(ConfigTest, SaysWhyTheFileCanNotBeRead) {
+  const Status status = Load({.file = (folder_ / "absent.toml").string()}).error();
+  EXPECT_THAT(status.message(), HasSubstr("absent.toml: No such file or directory"));
+}
+
+TEST_F(ConfigTest, TheEnvironmentBeatsTheFileAndFlagsBeatBoth) {
+  const std::string file = "[relay]\nsink = \"null:\"\ntables = [\"a\"]\nbatch_size = 1\n";
+  const Environment environment{{"OUTBOX_RELAY_BATCH_SIZE", "2"}};
+  const Layer flags{{"relay.batch_size", {"3", {Origin::Kind::kFlag, "--batch-size"}}}};
+  EXPECT_EQ(LoadText(file)->tables[0].settings.relay.batch_size, 1u);
+  EXPECT_EQ(LoadText(file, environment)->tables[0].settings.relay.batch_size, 2u);
+  EXPECT_EQ(LoadText(file, environment, flags)->tables[0].settings.relay.batch_size, 3u);
+}
+
+TEST_F(ConfigTest, ATablesOwnValueBeatsTheEnvironment) {
+  const auto config = LoadText("[[table]]\nname = \"a\"\nsink = \"null:\"\nbatch_size = 7\n",
+                               {{"OUTBOX_RELAY_BATCH_SIZE", "2"}});
+  ASSERT_OK(config);
+  EXPECT_EQ(config->settings.relay.batch_size, 2u);
+  EXPECT_EQ(config->tables[0].settings.relay.batch_size, 7u);
+}
+
+TEST_F(ConfigTest, KnowsWhereEachValueCameFrom) {
+  const auto config =
+      LoadText("profile = \"toolkit\"\n[relay]\nsink = \"null:\"\ntables = [\"a\"]\n",
+               {{"OUTBOX_RELAY_MAX_ATTEMPTS", "9"}, {"OUTBOX_DB", "sqlite:x.db"}},
+               {{"relay.window", {"5000", {Origin::Kind::kFlag, "--window"}}}});
+  ASSERT_OK(config);
+  const TableConfig& table = config->tables[0];
+  EXPECT_EQ(table.name, "main.a");
+  EXPECT_EQ(OriginOf(table, "relay.listen"), "default");
+  EXPECT_EQ(OriginOf(table, "relay.batch_size"), "profile toolkit");
+  EXPECT_EQ(OriginOf(table, "relay.poll_min"), "profile toolkit");
+  EXPECT_THAT(OriginOf(table, "relay.sink"), HasSubstr("outboxd.toml:3"));
+  EXPECT_EQ(OriginOf(table, "relay.max_attempts"), "environment OUTBOX_RELAY_MAX_ATTEMPTS");
+  EXPECT_EQ(OriginOf(table, "relay.window"), "flag --window");
+}
+
+TEST_F(ConfigTest, RunsFromTheEnvironmentAlone) {
+  const auto config =
+      Load({.environment = {{"OUTBOX_DB", "postgres://localhost/x"},
+                            {"OUTBOX_RELAY_TABLES", "public.org_outbox, hrm_outbox"},
+                            {"OUTBOX_RELAY_SINK", "null:"},
+                            {"OUTBOX_RELAY_SINGLE_ACTIVE", "true"},
+                            {"OUTBOX_RELAY_POLL_INTERVAL", "1s"},
+                            {"OUTBOX_RELAY_BATCH_SIZE", "100"},
+                            {"OUTBOX_RELAY_LOCK_TTL", "60s"},
+                            {"OUTBOX_RELAY_MAX_ATTEMPTS", "25"},
+                            {"OUTBOX_RELAY_DISPATCH_TIMEOUT", "31s"},
+                            {"OUTBOX_LAST_ERROR_MAX_BYTES", "1024"},
+                            {"OUTBOX_CLEANER_ENABLED", "true"},
+                            {"OUTBOX_CLEANER_TABLES", "org_outbox"},
+                            {"OUTBOX_CLEANER_INTERVAL", "2m"},
+                            {"OUTBOX_CLEANER_RETENTION", "168h"},
+                            {"OUTBOX_CLEANER_DEAD_RETENTION", "0"},
+                            {"OUTBOX_RELAY_ID", ""},
+                            {"PATH", "/bin"}}});
+  ASSERT_OK(config);
+  ASSERT_EQ(config->tables.size(), 2u);
+  const TableConfig& org = config->tables[0];
+  EXPECT_EQ(org.name, "public.org_outbox");
+  EXPECT_TRUE(org.relays && org.cleans);
+  EXPECT_TRUE(org.settings.relay.single_active);
+  EXPECT_EQ(org.settings.relay.poll_min, seconds(1));
+  EXPECT_EQ(org.settings.relay.poll_max, seconds(1));
+  EXPECT_EQ(org.settings.relay.batch_size, 100u);
+  EXPECT_EQ(org.settings.relay.lease, seconds(60));
+  EXPECT_EQ(org.settings.relay.retry.attempts_max, 25);
+  EXPECT_EQ(org.settings.relay.dispatch_timeout, seconds(31));
+  EXPECT_EQ(org.settings.relay.last_error_bytes_max, 1024u);
+  EXPECT_EQ(org.settings.cleaner.interval, std::chrono::minutes(2));
+  EXPECT_EQ(config->tables[1].name, "public.hrm_outbox");
+  EXPECT_FALSE(config->tables[1].cleans) << "not among the cleaner's tables";
+}
+
+TEST_F(ConfigTest, RefusesAMisspeltVariableOfOurs) {
+  const Status status =
+      Load({.environment = {{"OUTBOX_RELAY_BATCHSIZE", "1"}, {"OUTBOX_SOMETHING", "else"}},
+            .complete = false})
+          .error();
+  EXPECT_THAT(status.message(), HasSubstr("OUTBOX_RELAY_BATCHSIZE: no such setting; did you mean "
+                                          "OUTBOX_RELAY_BATCH_SIZE?"));
+  EXPECT_THAT(status.message(), Not(HasSubstr("SOMETHING")));
+}
+
+TEST_F(ConfigTest, ADisabledRelayStillCleans) {
+  const auto config =
+      Load({.environment = {{"OUTBOX_RELAY_TABLES", "a"}, {"OUTBOX_RELAY_ENABLED", "false"}}});
+  ASSERT_OK(config);
+  EXPECT_FALSE(config->tables[0].relays);
+  EXPECT_TRUE(config->tables[0].cleans);
+}
+
+TEST_F(ConfigTest, RefusesToHaveNothingToDoOrNowhereToSend) {
+  EXPECT_THAT(Load({}).error().message(), HasSubstr("no table to deliver from"));
+  EXPECT_THAT(Load({.environment = {{"OUTBOX_RELAY_TABLES", "a"}}}).error().message(),
+              HasSubstr("table public.a: has no sink"));
+}
+
+TEST_F(ConfigTest, EveryKeyReadsBackWhatItPrints) {
+  for (const Key& key : Keys()) {
+    Settings settings;
+    const std::string printed = key.print(settings);
+    if (printed.empty()) continue;
+    EXPECT_OK(key.set(settings, printed));
+    EXPECT_EQ(key.print(settings), printed) << key.name;
+  }
+}
+
+TEST_F(ConfigTest, KeysHaveNamesOfTheirOwn) {
+  std::vector<std::string_view> seen;
+  for (const Key& key : Keys()) {
+    EXPECT_EQ(FindKey(key.name), &key);
+    EXPECT_EQ(FindTableKey(key.table_name), key.table_name.empty() ? nullptr : &key);
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), key.environment), 0) << key.environment;
+    seen.push_back(key.environment);
+  }
+}
+
+TEST_F(ConfigTest, MasksPasswordsWhenPrinting) {
+  Settings settings;
+  settings.database = "postgres://shop:hunter2@db/shop";
+  settings.sink = "amqp://guest:hunter2@mq/";
+  for (const Key& key : Keys()) {
+    EXPECT_THAT(key.PrintMasked(settings), Not(HasSubstr("hunter2"))) << key.name;
+  }
+  EXPECT_THAT(FindKey("database")->PrintMasked(settings), HasSubstr("postgres://shop:***@db/shop"));
+}
+
+}  // namespace
+}  // namespace outbox::config

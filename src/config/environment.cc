@@ -1,0 +1,60 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
+#include "config/key.h"
+#include "config/source.h"
+
+namespace outbox::config {
+namespace {
+
+// Other OUTBOX_ variables belong to the command line and to applications.
+constexpr std::array<std::string_view, 3> kOurPrefixes{"OUTBOX_RELAY_", "OUTBOX_CLEANER_",
+                                                       "OUTBOX_LOG_"};
+
+const Key* FindByVariable(std::string_view variable) {
+  for (const Key& key : Keys()) {
+    if (key.environment == variable) return &key;
+  }
+  return nullptr;
+}
+
+std::string UnknownVariable(std::string_view variable) {
+  std::vector<std::string> known;
+  for (const Key& key : Keys()) known.emplace_back(key.environment);
+  const std::string_view nearest = base::Nearest(variable, known);
+  return base::StrCat("environment ", variable, ": no such setting",
+                      nearest.empty() ? "" : base::StrCat("; did you mean ", nearest, "?"));
+}
+
+}  // namespace
+
+Environment ProcessEnvironment() {
+  Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+Layer ReadEnvironment(const Environment& environment, Problems& problems) {
+  Layer layer;
+  for (const auto& [variable, text] : environment) {
+    if (const Key* key = FindByVariable(variable)) {
+      if (text.empty()) continue;
+      layer.emplace(key->name, Value{text, {Origin::Kind::kEnvironment, variable}});
+    } else if (std::any_of(kOurPrefixes.begin(), kOurPrefixes.end(),
+                           [&](std::string_view prefix) { return variable.starts_with(prefix); })) {
+      problems.push_back(UnknownVariable(variable));
+    }
+  }
+  return layer;
+}
+
+}  // namespace outbox::config

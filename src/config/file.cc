@@ -1,0 +1,172 @@
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+#include "base/text.h"
+#include "config/key.h"
+#include "config/source.h"
+
+namespace outbox::config {
+namespace {
+
+using base::StrCat;
+
+// The value as text, lists joined with commas; nothing for types that no setting takes.
+std::optional<std::string> ScalarText(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return std::to_string(number->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+std::optional<std::string> Text(const toml::node& node) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr) return ScalarText(node);
+  std::vector<std::string> parts;
+  for (const toml::node& element : *array) {
+    std::optional<std::string> part = ScalarText(element);
+    if (!part || part->find(',') != std::string::npos) return std::nullopt;
+    parts.push_back(std::move(*part));
+  }
+  return base::Join(parts, ",");
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)) {}
+
+  File Read(const toml::table& root) {
+    File file;
+    for (const auto& [name, node] : root) {
+      if (name.str() == "table") {
+        ReadTables(node, file.tables);
+      } else if (const toml::table* section = node.as_table()) {
+        ReadSection(name.str(), *section, file.layer);
+      } else {
+        Set(std::string(name.str()), name.str(), node, file.layer);
+      }
+    }
+    return file;
+  }
+
+  // In the order of the file; tables of toml++ are sorted by name.
+  void Report(Problems& problems) const {
+    for (const auto& [line, problem] : problems_) {
+      problems.push_back(StrCat(path_, ":", line, ": ", problem));
+    }
+  }
+
+ private:
+  void ReadSection(std::string_view section, const toml::table& table, Layer& layer) {
+    const std::vector<std::string> known = Sections();
+    if (std::find(known.begin(), known.end(), section) == known.end()) {
+      Add(table, StrCat("[", section, "]: no such section", Suggestion(section, known)));
+      return;
+    }
+    for (const auto& [name, node] : table) {
+      Set(StrCat(section, ".", name.str()), name.str(), node, layer);
+    }
+  }
+
+  void ReadTables(const toml::node& node, std::vector<TableEntry>& tables) {
+    const toml::array* array = node.as_array();
+    if (array == nullptr || !array->is_homogeneous<toml::table>()) {
+      Add(node, "table: write each table as a [[table]] section");
+      return;
+    }
+    for (const toml::node& element : *array) {
+      const toml::table& table = *element.as_table();
+      TableEntry entry{.origin = OriginOf(table)};
+      for (const auto& [name, value] : table) {
+        if (name.str() == "name") {
+          entry.name = value.value_or(std::string());
+        } else if (const Key* key = FindTableKey(name.str())) {
+          Put(*key, value, entry.layer);
+        } else {
+          std::vector<std::string> known{"name"};
+          for (const Key& candidate : Keys()) known.emplace_back(candidate.table_name);
+          Add(value, StrCat("table.", name.str(), ": unknown key", Suggestion(name.str(), known)));
+        }
+      }
+      if (entry.name.empty()) {
+        Add(table, "[[table]]: needs a name, such as name = \"public.orders_outbox\"");
+      } else {
+        tables.push_back(std::move(entry));
+      }
+    }
+  }
+
+  void Set(const std::string& full_name, std::string_view name, const toml::node& node,
+           Layer& layer) {
+    if (const Key* key = FindKey(full_name)) {
+      Put(*key, node, layer);
+      return;
+    }
+    std::vector<std::string> known;
+    const std::string prefix = full_name.substr(0, full_name.size() - name.size());
+    for (const Key& key : Keys()) {
+      const bool same_section = prefix.empty() ? key.name.find('.') == std::string_view::npos
+                                               : key.name.starts_with(prefix);
+      if (same_section) known.emplace_back(key.name.substr(prefix.size()));
+    }
+    Add(node, StrCat(full_name, ": unknown key", Suggestion(name, known)));
+  }
+
+  void Put(const Key& key, const toml::node& node, Layer& layer) {
+    if (std::optional<std::string> text = Text(node)) {
+      layer.insert_or_assign(std::string(key.name), Value{std::move(*text), OriginOf(node)});
+    } else {
+      Add(node, StrCat(key.name, ": is not a ", key.type));
+    }
+  }
+
+  static std::vector<std::string> Sections() { return {"log", "relay", "cleaner", "table"}; }
+
+  static std::string Suggestion(std::string_view word, const std::vector<std::string>& known) {
+    const std::string_view nearest = base::Nearest(word, known);
+    return nearest.empty() ? StrCat("; known are ", base::Join(known, ", "))
+                           : StrCat("; did you mean '", nearest, "'?");
+  }
+
+  Origin OriginOf(const toml::node& node) const {
+    return {Origin::Kind::kFile, StrCat(path_, ":", node.source().begin.line)};
+  }
+
+  void Add(const toml::node& node, std::string_view problem) {
+    problems_.emplace(node.source().begin.line, problem);
+  }
+
+  const std::string path_;
+  std::multimap<std::uint32_t, std::string> problems_;
+};
+
+}  // namespace
+
+File ReadFile(const std::string& path, Problems& problems) {
+  errno = 0;
+  std::ifstream stream(path);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf())) {
+    const int error = errno == 0 ? EIO : errno;
+    problems.push_back(StrCat(path, ": ", std::generic_category().message(error)));
+    return {};
+  }
+  try {
+    Reader reader(path);
+    File file = reader.Read(toml::parse(text.str(), path));
+    reader.Report(problems);
+    return file;
+  } catch (const toml::parse_error& error) {
+    problems.push_back(StrCat(path, ":", error.source().begin.line, ": ", error.description()));
+    return {};
+  }
+}
+
+}  // namespace outbox::config

@@ -1,0 +1,218 @@
+#include "config/key.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "base/text.h"
+#include "config/value.h"
+
+namespace outbox::config {
+namespace {
+
+struct KeyText {
+  std::string_view name;
+  std::string_view environment;
+  std::string_view table_name;
+  std::string_view help;
+  bool secret = false;
+};
+
+// `Field` maps Settings to the member the key stands for; the member's type does the rest.
+template <typename FieldFn>
+constexpr Key MakeKey(KeyText text, FieldFn) {
+  using Member = std::remove_cvref_t<decltype(FieldFn{}(std::declval<Settings&>()))>;
+  return Key{
+      .name = text.name,
+      .environment = text.environment,
+      .table_name = text.table_name,
+      .help = text.help,
+      .type = TypeName(static_cast<const Member*>(nullptr)),
+      .secret = text.secret,
+      .set = [](Settings& s, std::string_view value) { return Read(value, FieldFn{}(s)); },
+      .print = [](const Settings& s) { return Print(FieldFn{}(s)); },
+  };
+}
+
+#define OUTBOX_FIELD(member) \
+  [](auto& s) -> auto& { return s.member; }
+
+Status SetPollInterval(Settings& s, std::string_view text) {
+  OUTBOX_RETURN_IF_ERROR(Read(text, s.relay.poll_min));
+  s.relay.poll_max = s.relay.poll_min;
+  return Status::Ok();
+}
+
+Status SetRetention(Settings& s, std::string_view text) {
+  OUTBOX_RETURN_IF_ERROR(Read(text, s.cleaner.retention));
+  s.relay.retention = s.cleaner.retention;
+  return Status::Ok();
+}
+
+const std::array kKeys{
+    MakeKey({"database", "OUTBOX_DB", "",
+             "The database: `postgres://…`, a libpq DSN, or `sqlite:PATH`.", true},
+            OUTBOX_FIELD(database)),
+    MakeKey({"profile", "OUTBOX_PROFILE", "profile",
+             "Defaults to start from; see [profiles](profiles.md)."},
+            OUTBOX_FIELD(profile)),
+    MakeKey({"log.level", "OUTBOX_LOG_LEVEL", "", "Log lines below this level are not written."},
+            OUTBOX_FIELD(log.level)),
+    MakeKey({"log.format", "OUTBOX_LOG_FORMAT", "", "How log lines are written."},
+            OUTBOX_FIELD(log.format)),
+
+    MakeKey({"relay.enabled", "OUTBOX_RELAY_ENABLED", "enabled",
+             "False delivers nothing; messages wait."},
+            OUTBOX_FIELD(relay_enabled)),
+    MakeKey({"relay.tables", "OUTBOX_RELAY_TABLES", "",
+             "Tables to deliver from, besides those with a `[[table]]` of their own."},
+            OUTBOX_FIELD(relay_tables)),
+    MakeKey({"relay.sink", "OUTBOX_RELAY_SINK", "sink", "Where messages go, as an address.", true},
+            OUTBOX_FIELD(sink)),
+    MakeKey(
+        {"relay.claim", "OUTBOX_RELAY_CLAIM", "claim",
+         "`lease` publishes outside any transaction; `transaction` keeps rows locked while they "
+         "are published."},
+        OUTBOX_FIELD(relay.claim_mode)),
+    MakeKey({"relay.namespace", "OUTBOX_RELAY_NAMESPACE", "namespace",
+             "Deliver only messages of this namespace."},
+            OUTBOX_FIELD(relay.filter.name_space)),
+    MakeKey({"relay.topics", "OUTBOX_RELAY_TOPICS", "topics",
+             "Deliver only topics that match one of these patterns: `orders.*.created.v1`, "
+             "`billing.#`."},
+            OUTBOX_FIELD(relay.filter.topics)),
+    MakeKey(
+        {"relay.tenant", "OUTBOX_RELAY_TENANT", "tenant", "Deliver only messages of this tenant."},
+        OUTBOX_FIELD(relay.filter.tenant_id)),
+    MakeKey({"relay.batch_size", "OUTBOX_RELAY_BATCH_SIZE", "batch_size",
+             "Messages per claim. Larger is faster, and repeats more after a crash."},
+            OUTBOX_FIELD(relay.batch_size)),
+    MakeKey({"relay.window", "OUTBOX_RELAY_WINDOW", "window",
+             "Messages claimed and not yet settled, at most."},
+            OUTBOX_FIELD(relay.window)),
+    MakeKey({"relay.lease", "OUTBOX_RELAY_LOCK_TTL", "lease",
+             "How long a claim is this relay's without a heartbeat."},
+            OUTBOX_FIELD(relay.lease)),
+    Key{.name = "relay.poll_interval",
+        .environment = "OUTBOX_RELAY_POLL_INTERVAL",
+        .table_name = "poll_interval",
+        .help =
+            "Poll at a fixed rate: sets `poll_min` and `poll_max`. At most a third of the lease.",
+        .type = "duration",
+        .set = SetPollInterval,
+        .print = [](const Settings&) { return std::string(); }},
+    MakeKey({"relay.poll_min", "OUTBOX_RELAY_POLL_MIN", "poll_min",
+             "The first wait after an empty poll."},
+            OUTBOX_FIELD(relay.poll_min)),
+    MakeKey(
+        {"relay.poll_max", "OUTBOX_RELAY_POLL_MAX", "poll_max", "The wait it grows to while idle."},
+        OUTBOX_FIELD(relay.poll_max)),
+    MakeKey({"relay.listen", "OUTBOX_RELAY_LISTEN", "listen",
+             "PostgreSQL: also wake up by NOTIFY (`outboxd migrate up --notify`)."},
+            OUTBOX_FIELD(relay.listen)),
+    MakeKey({"relay.dispatch_timeout", "OUTBOX_RELAY_DISPATCH_TIMEOUT", "dispatch_timeout",
+             "How long the sink may take to answer."},
+            OUTBOX_FIELD(relay.dispatch_timeout)),
+    MakeKey({"relay.max_attempts", "OUTBOX_RELAY_MAX_ATTEMPTS", "max_attempts",
+             "Deliveries tried altogether, the first included; then the message is dead."},
+            OUTBOX_FIELD(relay.retry.attempts_max)),
+    MakeKey({"relay.retry_base", "OUTBOX_RELAY_RETRY_BASE", "retry_base",
+             "The wait after the first failure; it doubles with each further one."},
+            OUTBOX_FIELD(relay.retry.base)),
+    MakeKey({"relay.retry_cap", "OUTBOX_RELAY_RETRY_CAP", "retry_cap",
+             "The wait does not grow beyond this."},
+            OUTBOX_FIELD(relay.retry.cap)),
+    MakeKey({"relay.retry_jitter", "OUTBOX_RELAY_RETRY_JITTER", "retry_jitter",
+             "`equal`: between half the wait and all of it; `additive`: up to `retry_jitter_max` "
+             "more."},
+            OUTBOX_FIELD(relay.retry.jitter)),
+    MakeKey({"relay.retry_jitter_max", "OUTBOX_RELAY_RETRY_JITTER_MAX", "retry_jitter_max",
+             "For `retry_jitter = \"additive\"`."},
+            OUTBOX_FIELD(relay.retry.jitter_additive_max)),
+    MakeKey({"relay.retry_schedule", "OUTBOX_RELAY_RETRY_SCHEDULE", "retry_schedule",
+             "Waits after the first, second, … failure, the last for ever after; replaces base and "
+             "cap."},
+            OUTBOX_FIELD(relay.retry.schedule)),
+    MakeKey({"relay.probe_min", "OUTBOX_RELAY_PROBE_MIN", "probe_min",
+             "The first wait between probes while the sink is down."},
+            OUTBOX_FIELD(relay.probe_min)),
+    MakeKey({"relay.probe_max", "OUTBOX_RELAY_PROBE_MAX", "probe_max", "The longest one."},
+            OUTBOX_FIELD(relay.probe_max)),
+    MakeKey({"relay.last_error_max_bytes", "OUTBOX_LAST_ERROR_MAX_BYTES", "last_error_max_bytes",
+             "Recorded errors are cut to this length."},
+            OUTBOX_FIELD(relay.last_error_bytes_max)),
+    MakeKey({"relay.async_ack", "OUTBOX_RELAY_ASYNC_ACK", "async_ack",
+             "Acknowledge before it is on disk. A database crash may repeat deliveries, and loses "
+             "none."},
+            OUTBOX_FIELD(relay.async_ack)),
+    MakeKey({"relay.single_active", "OUTBOX_RELAY_SINGLE_ACTIVE", "single_active",
+             "One relay at a time per table; the others stand by."},
+            OUTBOX_FIELD(relay.single_active)),
+    MakeKey({"relay.id", "OUTBOX_RELAY_ID", "id",
+             "Names this relay in `locked_by`; made up when empty."},
+            OUTBOX_FIELD(relay.relay_id)),
+    MakeKey({"relay.shutdown_timeout", "OUTBOX_RELAY_SHUTDOWN_TIMEOUT", "shutdown_timeout",
+             "How long a stopping relay waits for dispatches under way."},
+            OUTBOX_FIELD(relay.shutdown_timeout)),
+
+    MakeKey({"cleaner.enabled", "OUTBOX_CLEANER_ENABLED", "", "False removes nothing."},
+            OUTBOX_FIELD(cleaner.enabled)),
+    MakeKey({"cleaner.tables", "OUTBOX_CLEANER_TABLES", "",
+             "Tables to clean; empty: those the relay delivers from."},
+            OUTBOX_FIELD(cleaner_tables)),
+    MakeKey({"cleaner.interval", "OUTBOX_CLEANER_INTERVAL", "", "The wait between two rounds."},
+            OUTBOX_FIELD(cleaner.interval)),
+    Key{.name = "cleaner.retention",
+        .environment = "OUTBOX_CLEANER_RETENTION",
+        .table_name = "retention",
+        .help = "How long delivered messages are kept; `0` deletes them as they are acknowledged.",
+        .type = "duration",
+        .set = SetRetention,
+        .print = [](const Settings& s) { return Print(s.cleaner.retention); }},
+    MakeKey({"cleaner.dead_retention", "OUTBOX_CLEANER_DEAD_RETENTION", "dead_retention",
+             "How long dead messages are kept; `0` is for ever."},
+            OUTBOX_FIELD(cleaner.dead_retention)),
+    MakeKey({"cleaner.batch_size", "OUTBOX_CLEANER_BATCH_SIZE", "", "Rows per delete statement."},
+            OUTBOX_FIELD(cleaner.batch_size)),
+};
+
+#undef OUTBOX_FIELD
+
+// Long enough for any address; only longer ones are cut.
+constexpr std::size_t kMaskedBytesMax = 4096;
+
+}  // namespace
+
+std::string Key::flag() const {
+  if (table_name.empty()) return {};
+  std::string flag = base::StrCat("--", table_name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+std::string Key::PrintMasked(const Settings& settings) const {
+  std::string text = print(settings);
+  return secret ? base::CleanError(text, kMaskedBytesMax) : text;
+}
+
+std::span<const Key> Keys() { return kKeys; }
+
+const Key* FindKey(std::string_view name) {
+  const auto* found =
+      std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& key) { return key.name == name; });
+  return found == kKeys.end() ? nullptr : found;
+}
+
+const Key* FindTableKey(std::string_view table_name) {
+  if (table_name.empty()) return nullptr;
+  const auto* found = std::find_if(kKeys.begin(), kKeys.end(),
+                                   [&](const Key& key) { return key.table_name == table_name; });
+  return found == kKeys.end() ? nullptr : found;
+}
+
+std::vector<std::string_view> KeysSetBy(std::string_view name) {
+  if (name == "relay.poll_interval") return {"relay.poll_min", "relay.poll_max"};
+  return {};
+}
+
+}  // namespace outbox::config

@@ -1,0 +1,87 @@
+#include "config/profile.h"
+
+#include <algorithm>
+#include <array>
+
+namespace outbox::config {
+namespace {
+
+// Where a policy doubles without bound, the number of attempts is what ends it.
+constexpr std::string_view kUncapped = "365d";
+
+const std::array<Profile, 6> kProfiles{{
+    {.name = "default", .summary = "fast and safe: lease claims, adaptive polling, 20 attempts"},
+
+    {.name = "orders",
+     .summary = "order outbox: rows stay locked while they are published",
+     .settings = {{"relay.claim", "transaction"},
+                  {"relay.poll_interval", "200ms"},
+                  {"relay.batch_size", "50"},
+                  {"relay.max_attempts", "5"},
+                  // 2^n seconds after n attempts: 2, 4, 8, 16.
+                  {"relay.retry_base", "2s"},
+                  {"relay.retry_cap", kUncapped},
+                  {"relay.retry_jitter", "none"}}},
+
+    {.name = "leased",
+     .summary = "leased outbox with dedupe: the deployment chooses every limit",
+     .settings = {{"relay.claim", "lease"},
+                  {"relay.retry_base", "1s"},
+                  {"relay.retry_cap", "300s"},
+                  {"relay.retry_jitter", "equal"}},
+     .required = {"relay.poll_interval", "relay.batch_size", "relay.lease", "relay.max_attempts"}},
+
+    {.name = "toolkit",
+     .summary = "outbox toolkit: one active relay per table, 25 attempts",
+     .settings = {{"relay.claim", "lease"},
+                  {"relay.poll_interval", "1s"},
+                  {"relay.batch_size", "100"},
+                  {"relay.lease", "60s"},
+                  {"relay.max_attempts", "25"},
+                  {"relay.retry_base", "1s"},
+                  {"relay.retry_cap", "60s"},
+                  {"relay.retry_jitter", "additive"},
+                  {"relay.retry_jitter_max", "200ms"},
+                  {"relay.single_active", "true"},
+                  {"relay.dispatch_timeout", "30s"},
+                  {"cleaner.interval", "1m"},
+                  {"cleaner.retention", "7d"},
+                  {"cleaner.dead_retention", "0"}}},
+
+    {.name = "notifications",
+     .summary = "notification outbox: three retries, minutes apart",
+     .settings =
+         {{"relay.claim", "lease"},
+          {"relay.poll_interval", "5s"},
+          {"relay.batch_size", "50"},
+          {"relay.lease", "10m"},
+          // The first delivery and three retries, 2, 4 and 8 minutes after the failure before.
+          {"relay.max_attempts", "4"},
+          {"relay.retry_base", "2m"},
+          {"relay.retry_cap", kUncapped},
+          {"relay.retry_jitter", "none"},
+          {"cleaner.interval", "24h"},
+          {"cleaner.retention", "7d"},
+          {"cleaner.dead_retention", "30d"}}},
+
+    {.name = "domain-events",
+     .summary = "domain events: tried for ever on a fixed schedule",
+     .settings = {{"relay.claim", "lease"},
+                  {"relay.poll_interval", "5s"},
+                  {"relay.batch_size", "100"},
+                  {"relay.max_attempts", "unlimited"},
+                  {"relay.retry_schedule", "0,1s,2s,5s,15s,60s,300s,900s"},
+                  {"relay.retry_jitter", "none"}}},
+}};
+
+}  // namespace
+
+std::span<const Profile> Profiles() { return kProfiles; }
+
+const Profile* FindProfile(std::string_view name) {
+  const auto* found = std::find_if(kProfiles.begin(), kProfiles.end(),
+                                   [&](const Profile& profile) { return profile.name == name; });
+  return found == kProfiles.end() ? nullptr : found;
+}
+
+}  // namespace outbox::config

@@ -1,0 +1,23 @@
+// `file:PATH[?fsync=always|never]`: appends one JSON object a line to a file.
+//
+// A message is confirmed when its line is on disk: each batch is one write and one fsync. With
+// fsync=never the operating system's cache is confirmation enough, and a power failure may lose
+// lines that were acknowledged.
+//
+// Appending is safe beside other writers. A line that a crash left unfinished is ended, not
+// removed, before the next one. A file that was renamed or removed (log rotation) is opened anew at
+// the next batch. A full disk, a missing folder and the like are a sink that is down, not a
+// message's fault.
+#pragma once
+
+#include <memory>
+
+#include "outbox/sink.h"
+#include "outbox/status.h"
+#include "sink/uri.h"
+
+namespace outbox::sink {
+
+Result<std::shared_ptr<Sink>> MakeFileSink(const SinkUri& uri);
+
+}  // namespace outbox::sink

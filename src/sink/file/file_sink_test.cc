@@ -1,0 +1,128 @@
+#include "sink/file/file_sink.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/text.h"
+#include "tests/support/matchers.h"
+
+namespace outbox::sink {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FileSinkTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "outbox-file-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    path_ = folder_ / "events.jsonl";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::shared_ptr<Sink> Make(const std::string& path) const {
+    return MakeFileSink(SinkUri::Parse("file:" + path).value()).value();
+  }
+  static std::vector<Message> Messages(int count) {
+    std::vector<Message> messages(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      messages[static_cast<std::size_t>(i)].seq = i + 1;
+      messages[static_cast<std::size_t>(i)].payload = "{}";
+    }
+    return messages;
+  }
+  static std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages) {
+    std::vector<Status> results(messages.size(), Status::Retry(Code::kInternal, "not attempted"));
+    sink.Publish(messages, results, Deadline::After(std::chrono::seconds(10)));
+    return results;
+  }
+  static Deadline Soon() { return Deadline::After(std::chrono::seconds(10)); }
+
+  static std::string Read(const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  // The seq of each line that is a JSON object.
+  static std::vector<int> Sequences(const std::filesystem::path& path) {
+    std::vector<int> sequences;
+    for (const std::string& line : base::Split(Read(path), '\n')) {
+      const auto json = nlohmann::json::parse(line, nullptr, false);
+      if (json.is_object()) sequences.push_back(json.at("seq"));
+    }
+    return sequences;
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+};
+
+TEST_F(FileSinkTest, AppendsOneLinePerMessage) {
+  std::ofstream(path_) << "{\"seq\":0}\n";
+  const auto sink = Make(path_);
+  ASSERT_OK(sink->Open(Soon()));
+  for (const Status& status : Publish(*sink, Messages(3))) EXPECT_OK(status);
+  EXPECT_EQ(Sequences(path_), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_TRUE(Read(path_).ends_with("}\n"));
+}
+
+TEST_F(FileSinkTest, StartsANewLineAfterATornOne) {
+  std::ofstream(path_) << "{\"seq\":0}\n{\"seq\":9,\"pa";
+  const auto sink = Make(path_);
+  ASSERT_OK(sink->Open(Soon()));
+  Publish(*sink, Messages(1));
+  EXPECT_EQ(Sequences(path_), (std::vector<int>{0, 1}));
+}
+
+TEST_F(FileSinkTest, FollowsAFileThatWasRotatedAway) {
+  const auto sink = Make(path_);
+  ASSERT_OK(sink->Open(Soon()));
+  Publish(*sink, Messages(1));
+  std::filesystem::rename(path_, folder_ / "events.jsonl.1");
+  for (const Status& status : Publish(*sink, Messages(2))) EXPECT_OK(status);
+  EXPECT_EQ(Sequences(folder_ / "events.jsonl.1"), (std::vector<int>{1}));
+  EXPECT_EQ(Sequences(path_), (std::vector<int>{1, 2}));
+}
+
+TEST_F(FileSinkTest, AFullDiskIsASinkThatIsDown) {
+  const auto sink = Make("/dev/full");
+  ASSERT_OK(sink->Open(Soon()));
+  for (const Status& status : Publish(*sink, Messages(2))) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
+    EXPECT_THAT(status.message(), HasSubstr("/dev/full: No space left on device"));
+    EXPECT_FALSE(status.hint().empty());
+  }
+}
+
+TEST_F(FileSinkTest, AMissingFolderIsASinkThatIsDownUntilItExists) {
+  const auto sink = Make(folder_ / "later" / "events.jsonl");
+  const Status missing = sink->Open(Soon());
+  EXPECT_EQ(missing.disposition(), Disposition::kSinkDown);
+  EXPECT_EQ(Publish(*sink, Messages(1))[0].disposition(), Disposition::kSinkDown);
+  std::filesystem::create_directory(folder_ / "later");
+  EXPECT_OK(sink->Open(Soon()));
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+TEST_F(FileSinkTest, APipeNobodyReadsDoesNotBlock) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(Make(path_)->Open(Soon()).disposition(), Disposition::kSinkDown);
+}
+
+TEST_F(FileSinkTest, IsNotReadableByOthers) {
+  const auto sink = Make(path_);
+  ASSERT_OK(sink->Open(Soon()));
+  EXPECT_EQ(std::filesystem::status(path_).permissions() & std::filesystem::perms::others_all,
+            std::filesystem::perms::none);
+}
+
+}  // namespace
+}  // namespace outbox::sink

@@ -1,0 +1,40 @@
+#include "sink/file/stdout_sink.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "sink/file/line_writer.h"
+
+namespace outbox::sink {
+namespace {
+
+class StdoutSink final : public Sink {
+ public:
+  std::string_view name() const noexcept override { return "stdout"; }
+
+  Status Open(Deadline) override { return Status::Ok(); }
+
+  void Publish(std::span<const Message> batch, std::span<Status> results,
+               Deadline deadline) override {
+    const auto [lines, status] = writer_.Write(STDOUT_FILENO, "standard output", batch, deadline);
+    const auto split = results.begin() + static_cast<std::ptrdiff_t>(lines);
+    std::fill(results.begin(), split, Status::Ok());
+    std::fill(split, results.end(), status);
+  }
+
+ private:
+  LineWriter writer_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Sink>> MakeStdoutSink(const SinkUri& uri) {
+  OUTBOX_RETURN_IF_ERROR(uri.CheckOptions({}));
+  if (!uri.target.empty()) {
+    return Status::Invalid("the stdout: sink takes no target").WithHint("write stdout:");
+  }
+  return std::shared_ptr<Sink>(std::make_shared<StdoutSink>());
+}
+
+}  // namespace outbox::sink

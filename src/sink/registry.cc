@@ -1,0 +1,46 @@
+#include "sink/registry.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "sink/file/file_sink.h"
+#include "sink/file/null_sink.h"
+#include "sink/file/stdout_sink.h"
+
+namespace outbox::sink {
+namespace {
+
+constexpr std::array<SinkKind, 3> kKinds{{
+    {"stdout", "stdout:", MakeStdoutSink},
+    {"file", "file:PATH[?fsync=always|never]", MakeFileSink},
+    {"null", "null:", MakeNullSink},
+}};
+
+Status UnknownScheme(std::string_view scheme) {
+  std::vector<std::string> known;
+  std::vector<std::string> usages;
+  for (const SinkKind& kind : kKinds) {
+    known.emplace_back(kind.scheme);
+    usages.emplace_back(kind.usage);
+  }
+  const std::string_view nearest = base::Nearest(scheme, known);
+  return Status::Invalid(base::StrCat("unknown sink scheme '", scheme, ":'"))
+      .WithHint(base::StrCat(nearest.empty() ? "" : base::StrCat("did you mean '", nearest, ":'? "),
+                             "known sinks: ", base::Join(usages, ", ")));
+}
+
+}  // namespace
+
+std::span<const SinkKind> SinkKinds() noexcept { return kKinds; }
+
+Result<std::shared_ptr<Sink>> OpenSink(std::string_view text) {
+  OUTBOX_ASSIGN_OR_RETURN(const SinkUri uri, SinkUri::Parse(text));
+  for (const SinkKind& kind : kKinds) {
+    if (kind.scheme == uri.scheme) return kind.make(uri);
+  }
+  return UnknownScheme(uri.scheme);
+}
+
+}  // namespace outbox::sink

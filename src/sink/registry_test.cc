@@ -1,0 +1,59 @@
+#include "sink/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/matchers.h"
+
+namespace outbox::sink {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(SinkUri, IsTakenApart) {
+  const auto uri = SinkUri::Parse("File:/tmp/a%20b.jsonl?fsync=never&x=%26");
+  ASSERT_OK(uri);
+  EXPECT_EQ(uri->scheme, "file");
+  EXPECT_EQ(uri->target, "/tmp/a%20b.jsonl");
+  EXPECT_EQ(uri->Option("fsync", ""), "never");
+  EXPECT_EQ(uri->Option("x", ""), "&");
+  EXPECT_EQ(uri->Option("y", "fallback"), "fallback");
+}
+
+TEST(SinkUri, DecodesOnlyWholeEscapes) {
+  EXPECT_EQ(PercentDecode("a%41%4"), "aA%4");
+  EXPECT_EQ(PercentDecode("100%zz%"), "100%zz%");
+}
+
+TEST(SinkRegistry, MakesEverySinkItLists) {
+  EXPECT_EQ(OpenSink("stdout:").value()->name(), "stdout");
+  EXPECT_EQ(OpenSink("null:").value()->name(), "null");
+  EXPECT_EQ(OpenSink("file:out.jsonl").value()->name(), "file");
+}
+
+TEST(SinkRegistry, NamesTheNearestSchemeAndListsTheRest) {
+  const Status status = OpenSink("stduot:").error();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("'stduot:'"));
+  EXPECT_THAT(status.hint(), HasSubstr("did you mean 'stdout:'?"));
+  EXPECT_THAT(status.hint(), HasSubstr("file:PATH"));
+}
+
+TEST(SinkRegistry, NeverRepeatsAPasswordInItsErrors) {
+  for (const char* uri : {"gopher://user:hunter2@host/", "hunter2", "file:x?hunter2", ":hunter2"}) {
+    const Status status = OpenSink(uri).error();
+    EXPECT_FALSE(status.ok()) << uri;
+    EXPECT_THAT(status.ToString() + status.hint(), Not(HasSubstr("hunter2")));
+  }
+}
+
+TEST(SinkRegistry, RefusesWhatASinkDoesNotTake) {
+  for (const char* uri : {"stdout:x", "null:x", "null:?a=b", "file:", "file://host/x",
+                          "file:x?fsnyc=always", "file:x?fsync=perhaps"}) {
+    EXPECT_THAT(OpenSink(uri), HasCode(Code::kInvalidArgument)) << uri;
+  }
+  EXPECT_THAT(OpenSink("file:x?fsnyc=always").error().hint(), HasSubstr("'fsync'"));
+}
+
+}  // namespace
+}  // namespace outbox::sink

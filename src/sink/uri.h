@@ -1,0 +1,32 @@
+// SinkUri: the address of a sink, `scheme:target?option=value&…`, taken apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "outbox/status.h"
+
+namespace outbox::sink {
+
+struct SinkUri {
+  std::string scheme;  // lower case
+  // Between "scheme:" and "?", still percent-encoded: "//user:secret@host/vhost", "out.jsonl".
+  std::string target;
+  // Percent-decoded, in the order given.
+  std::vector<std::pair<std::string, std::string>> options;
+
+  // The error never repeats the address, which may hold a password.
+  static Result<SinkUri> Parse(std::string_view text);
+
+  // An option's value, or `fallback`.
+  std::string Option(std::string_view name, std::string_view fallback) const;
+  // Refuses options that are not `known`, and names the nearest that is.
+  Status CheckOptions(const std::vector<std::string>& known) const;
+};
+
+// "a%20b" becomes "a b"; a % without two hex digits after it stands for itself.
+std::string PercentDecode(std::string_view text);
+
+}  // namespace outbox::sink
