@@ -1,8 +1,8 @@
 # Turns a folder of .sql files into a header of constants, at configure time and again when a file
-# changes: queries/claim_lease.sql becomes NAMESPACE::kClaimLease, and the numbered migrations, where
-# there are any, become the array kMigrations.
+# changes: queries/claim_lease.sql becomes NAMESPACE::kClaimLease, as do the scripts in common/, and
+# the numbered migrations, where there are any, become the array kMigrations.
 function(outbox_embed_sql_folder root header namespace)
-  file(GLOB queries CONFIGURE_DEPENDS ${root}/queries/*.sql)
+  file(GLOB queries CONFIGURE_DEPENDS ${root}/queries/*.sql ${root}/common/*.sql)
   file(GLOB ups CONFIGURE_DEPENDS ${root}/migrations/*.up.sql)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${root})
   set(text "// Generated from ${folder}. Do not edit.\n#pragma once\n\n")

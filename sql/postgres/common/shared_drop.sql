@@ -1,0 +1,20 @@
+-- Removes the shared objects, when no outbox table is left. Roles stay: they belong to the server, and
+-- other databases may use them. So does the schema, if somebody put objects of their own there.
+DROP FUNCTION outbox.enqueue_many(text, jsonb);
+DROP FUNCTION outbox.enqueue(text, text, jsonb, text, uuid, text, jsonb, timestamptz, uuid, text, text,
+  integer, text, text);
+DROP FUNCTION outbox.check_message(text, text, jsonb, jsonb, uuid, text);
+DROP FUNCTION outbox.quoted_table(text);
+DROP FUNCTION outbox.uuid_v7();
+DROP FUNCTION outbox.refuse_topic();
+DROP FUNCTION outbox.notify_relay();
+DROP TABLE outbox.migration;
+COMMENT ON SCHEMA outbox IS NULL;
+
+DO $$
+BEGIN
+  DROP SCHEMA outbox;
+EXCEPTION WHEN dependent_objects_still_exist THEN
+  RAISE NOTICE 'schema outbox is kept: it holds objects that are not ours';
+END
+$$;

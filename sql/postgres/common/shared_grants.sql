@@ -1,0 +1,16 @@
+-- Who may use the shared objects: nobody but the two roles. Safe to run again.
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA outbox FROM PUBLIC;
+
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_producer') THEN
+    GRANT USAGE ON SCHEMA outbox TO outbox_producer;
+    GRANT SELECT ON outbox.migration TO outbox_producer;
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA outbox TO outbox_producer;
+  END IF;
+  IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_relay') THEN
+    GRANT USAGE ON SCHEMA outbox TO outbox_relay;
+    GRANT SELECT ON outbox.migration TO outbox_relay;
+  END IF;
+END
+$$;

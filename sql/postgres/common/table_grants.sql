@@ -1,0 +1,15 @@
+-- What the two roles may do with one table. A producer sees only what tells it about duplicates.
+-- Safe to run again.
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_producer') THEN
+    GRANT USAGE ON SCHEMA {{schema}} TO outbox_producer;
+    GRANT INSERT ON {{table}} TO outbox_producer;
+    GRANT SELECT (id, seq, namespace, topic, dedupe_key) ON {{table}} TO outbox_producer;
+  END IF;
+  IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_relay') THEN
+    GRANT USAGE ON SCHEMA {{schema}} TO outbox_relay;
+    GRANT SELECT, UPDATE, DELETE ON {{table}} TO outbox_relay;
+  END IF;
+END
+$$;

@@ -1,0 +1,42 @@
+-- Leases the next messages that are due, in one statement; turns those dead whose attempts are used up.
+--
+-- $1 token           who holds the lease; unique to this claim
+-- $2 lease           milliseconds
+-- $3, $4 floor       available_at and seq after which the scan starts
+-- $5 limit
+-- $6 attempts_max    null: without end
+-- $7 namespace, $8 topics (regular expressions), $9 tenant: null does not limit
+--
+-- Index: NAME_claim, forward. The second visit goes by ctid and saves an index descent a row. No
+-- indexed column changes (but for the dead), so the update is HOT. (tenant_id = $9) IS TRUE keeps
+-- the planner away from the tenant's index, which leads through its whole history.
+-- Locks: the rows, until the end of this statement. A row that changes between snapshot and lock is
+-- skipped this time.
+UPDATE {{table}} AS m SET
+  status = CASE WHEN m.attempts >= $6::integer THEN 'dead' ELSE 'processing' END,
+  attempts = m.attempts + CASE WHEN m.attempts >= $6 THEN 0 ELSE 1 END,
+  available_at = CASE WHEN m.attempts >= $6 THEN 'infinity' ELSE m.available_at END,
+  locked_by = CASE WHEN m.attempts >= $6 THEN NULL ELSE $1::text END,
+  locked_until = CASE WHEN m.attempts >= $6 THEN NULL ELSE now() + $2::bigint * interval '1 ms' END,
+  last_error = CASE WHEN m.attempts >= $6 THEN
+      'gave up after ' || m.attempts || ' attempts'
+      || CASE m.status WHEN 'processing'
+           THEN ': the last one ended without an outcome (its relay crashed or lost its lease)'
+           ELSE ': the limit is ' || $6 END
+      || coalesce('; before that: ' || left(m.last_error, 400), '')
+    ELSE m.last_error END,
+  updated_at = now()
+WHERE m.ctid = ANY (ARRAY(
+  SELECT ctid FROM {{table}}
+  WHERE processed_at IS NULL
+    AND (available_at, seq) > ($3::timestamptz, $4::bigint)
+    AND available_at <= now()
+    AND (locked_until IS NULL OR locked_until < now())
+    AND ($7::text IS NULL OR namespace = $7)
+    AND ($8::text[] IS NULL OR topic ~ ANY ($8))
+    AND ($9::uuid IS NULL OR (tenant_id = $9) IS TRUE)
+  ORDER BY available_at, seq
+  LIMIT $5::bigint
+  FOR UPDATE SKIP LOCKED))
+RETURNING id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
+  tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid, status = 'dead'

@@ -1,0 +1,12 @@
+-- Deletes messages that are pending or dead; others are left alone.
+--
+-- $1 ids, $2 limit, $3 dry_run: true only counts
+-- Index: NAME_pkey; then by ctid.
+WITH target AS MATERIALIZED (
+  SELECT ctid FROM {{table}} WHERE id = ANY ($1::uuid[]) AND status IN ('pending', 'dead')
+  LIMIT $2::bigint FOR UPDATE
+), changed AS (
+  DELETE FROM {{table}} AS m
+  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING 1
+)
+SELECT CASE WHEN $3 THEN (SELECT count(*) FROM target) ELSE (SELECT count(*) FROM changed) END

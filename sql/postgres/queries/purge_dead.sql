@@ -1,0 +1,11 @@
+-- Deletes rows that died longer ago than the retention.
+--
+-- $1 retention in milliseconds, $2 limit
+-- Index: NAME_claim, from its far end where the dead stand; then by ctid.
+DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM {{table}}
+  WHERE processed_at IS NULL AND available_at = 'infinity' AND status = 'dead'
+    AND updated_at < now() - $1::bigint * interval '1 ms'
+  ORDER BY seq
+  LIMIT $2::bigint
+  FOR UPDATE SKIP LOCKED))

@@ -1,0 +1,14 @@
+-- Makes dead messages pending again: attempts start anew, available now.
+--
+-- $1 ids, $2 limit, $3 dry_run: true only counts
+-- Index: NAME_pkey; then by ctid.
+WITH target AS MATERIALIZED (
+  SELECT ctid FROM {{table}} WHERE id = ANY ($1::uuid[]) AND status = 'dead'
+  LIMIT $2::bigint FOR UPDATE
+), changed AS (
+  UPDATE {{table}} AS m SET
+    status = 'pending', attempts = 0, available_at = now(), locked_by = NULL, locked_until = NULL,
+    updated_at = now()
+  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING 1
+)
+SELECT CASE WHEN $3 THEN (SELECT count(*) FROM target) ELSE (SELECT count(*) FROM changed) END

@@ -1,0 +1,111 @@
+#include "store/postgres/classify_error.h"
+
+#include <array>
+#include <regex>
+#include <string>
+
+#include "base/text.h"
+
+namespace outbox::store::postgres {
+namespace {
+
+using enum Disposition;
+
+constexpr std::size_t kMessageBytesMax = 400;
+
+struct Rule {
+  std::string_view prefix;  // of the SQLSTATE: two characters are a class, five are one state
+  Code code;
+  Disposition disposition;
+  std::string_view hint;
+};
+
+constexpr std::string_view kGrantHint =
+    "grant outbox_relay (relay, operators) or outbox_producer (applications) to this role";
+constexpr std::string_view kMigrateHint =
+    "create or upgrade the table: outboxd migrate up --table T";
+constexpr std::string_view kLoginHint = "check user, password and pg_hba.conf";
+constexpr std::string_view kServerHint = "the database is not ready; it is tried again";
+
+// A single state stands before its class: the first match counts.
+constexpr std::array kRules{
+    Rule{"08", Code::kUnavailable, kRetry, kServerHint},
+    Rule{"0A", Code::kInternal, kPermanent,
+         "this server is too old; PostgreSQL 13 or newer is needed"},
+    Rule{"21", Code::kInternal, kPermanent, ""},
+    Rule{"22", Code::kInvalidArgument, kPermanent, ""},
+    Rule{"23", Code::kInvalidArgument, kPermanent, ""},
+    Rule{"25006", Code::kUnavailable, kRetry, "the server is read-only, perhaps a standby"},
+    Rule{"25P02", Code::kTransactionAborted, kPermanent, "roll the transaction back"},
+    Rule{"25P03", Code::kUnavailable, kRetry, "raise idle_in_transaction_session_timeout"},
+    Rule{"25", Code::kInternal, kPermanent, ""},
+    Rule{"26", Code::kUnavailable, kRetry, "behind a pooler, add prepare=off to the address"},
+    Rule{"28", Code::kPermission, kPermanent, kLoginHint},
+    Rule{"3D", Code::kNotFound, kPermanent, "check the database name in the address"},
+    Rule{"3F", Code::kNotFound, kPermanent, kMigrateHint},
+    Rule{"40003", Code::kUnavailable, kInDoubt, ""},
+    Rule{"40", Code::kConflict, kRetry, ""},
+    Rule{"42501", Code::kPermission, kPermanent, kGrantHint},
+    Rule{"42P01", Code::kNotFound, kPermanent, kMigrateHint},
+    Rule{"42P05", Code::kUnavailable, kRetry, "behind a pooler, add prepare=off to the address"},
+    Rule{"42", Code::kSchema, kPermanent, kMigrateHint},
+    Rule{"53100", Code::kUnavailable, kRetry, "the server's disk is full"},
+    Rule{"53300", Code::kUnavailable, kRetry, "raise max_connections or use a pooler"},
+    Rule{"53", Code::kUnavailable, kRetry, kServerHint},
+    Rule{"54", Code::kInvalidArgument, kPermanent, ""},
+    Rule{"55", Code::kConflict, kRetry, ""},
+    Rule{"57014", Code::kDeadline, kRetry, "the statement was cancelled or timed out"},
+    Rule{"57P04", Code::kNotFound, kPermanent, "the database was dropped"},
+    Rule{"57", Code::kUnavailable, kRetry, kServerHint},
+    Rule{"58", Code::kUnavailable, kRetry, kServerHint},
+    Rule{"P0", Code::kInvalidArgument, kPermanent, ""},
+    Rule{"XX", Code::kInternal, kRetry, "the server reports an internal error; see its log"},
+};
+
+constexpr Rule kUnknown{"", Code::kInternal, kPermanent, ""};
+
+const Rule& RuleFor(std::string_view sqlstate) noexcept {
+  for (const Rule& rule : kRules) {
+    if (sqlstate.starts_with(rule.prefix)) return rule;
+  }
+  return kUnknown;
+}
+
+std::string Field(const PGresult* result, int code) {
+  const char* text = PQresultErrorField(result, code);
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+Status ClassifyError(std::string_view sqlstate, std::string_view message, std::string_view hint) {
+  const Rule& rule = RuleFor(sqlstate.size() == 5 ? sqlstate : "");
+  return Status(rule.code, rule.disposition,
+                base::StrCat("PostgreSQL: ", base::CleanError(message, kMessageBytesMax)))
+      .WithHint(std::string(hint.empty() ? rule.hint : hint))
+      .WithNative(std::string(sqlstate));
+}
+
+Status ClassifyResult(const PGresult* result) {
+  return ClassifyError(Field(result, PG_DIAG_SQLSTATE), Field(result, PG_DIAG_MESSAGE_PRIMARY),
+                       base::CleanError(Field(result, PG_DIAG_MESSAGE_HINT), kMessageBytesMax));
+}
+
+Status ClassifyConnectFailure(std::string_view message) {
+  // libpq does not hand out the SQLSTATE of a refused connection, but its verbose text has it.
+  static const std::regex kServerError(R"([A-Z]+: +([0-9A-Z]{5}): ([^\n]*))");
+  std::cmatch match;
+  if (std::regex_search(message.data(), message.data() + message.size(), match, kServerError)) {
+    return ClassifyError(match[1].str(), match[2].str());
+  }
+  const std::string_view first_line = base::Trim(message.substr(0, message.find('\n')));
+  return Status::Retry(Code::kUnavailable, base::StrCat("PostgreSQL can not be reached: ",
+                                                        base::CleanError(first_line, 200)))
+      .WithHint("check host and port in the address, and that the server runs");
+}
+
+bool IsForeignPreparedStatement(std::string_view sqlstate) noexcept {
+  return sqlstate == "26000" || sqlstate == "42P05";
+}
+
+}  // namespace outbox::store::postgres

@@ -1,0 +1,38 @@
+#include "store/postgres/clean_store.h"
+
+#include "sql/postgres.h"
+#include "store/postgres/table_check.h"
+
+namespace outbox::store::postgres {
+
+PostgresCleanStore::PostgresCleanStore(std::shared_ptr<const Address> address,
+                                       const message::TableName& table)
+    : table_(table),
+      purge_delivered_(table, sql::postgres::kPurgeDelivered),
+      purge_dead_(table, sql::postgres::kPurgeDead),
+      connection_(std::move(address), Plans::kPinned) {}
+
+Status PostgresCleanStore::Check(Deadline deadline) {
+  return RequireTable(connection_, table_, kRelayAccess, deadline);
+}
+
+Result<std::size_t> PostgresCleanStore::Purge(const Statement& statement,
+                                              std::chrono::milliseconds retention,
+                                              std::size_t limit, Deadline deadline) {
+  Params params;
+  params.Int8(retention.count()).Int8(static_cast<std::int64_t>(limit));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(statement, params, deadline));
+  return rows.affected();
+}
+
+Result<std::size_t> PostgresCleanStore::PurgeDelivered(std::chrono::milliseconds retention,
+                                                       std::size_t limit, Deadline deadline) {
+  return Purge(purge_delivered_, retention, limit, deadline);
+}
+
+Result<std::size_t> PostgresCleanStore::PurgeDead(std::chrono::milliseconds retention,
+                                                  std::size_t limit, Deadline deadline) {
+  return Purge(purge_dead_, retention, limit, deadline);
+}
+
+}  // namespace outbox::store::postgres

@@ -1,0 +1,35 @@
+// PostgresCleanStore: deletes old rows in bounded steps.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <memory>
+
+#include "message/table_name.h"
+#include "store/clean_store.h"
+#include "store/postgres/connection.h"
+
+namespace outbox::store::postgres {
+
+class PostgresCleanStore final : public CleanStore {
+ public:
+  PostgresCleanStore(std::shared_ptr<const Address> address, const message::TableName& table);
+
+  Status Check(Deadline deadline);
+
+  Result<std::size_t> PurgeDelivered(std::chrono::milliseconds retention, std::size_t limit,
+                                     Deadline deadline) override;
+  Result<std::size_t> PurgeDead(std::chrono::milliseconds retention, std::size_t limit,
+                                Deadline deadline) override;
+
+ private:
+  Result<std::size_t> Purge(const Statement& statement, std::chrono::milliseconds retention,
+                            std::size_t limit, Deadline deadline);
+
+  const message::TableName table_;
+  const Statement purge_delivered_;
+  const Statement purge_dead_;
+  Connection connection_;
+};
+
+}  // namespace outbox::store::postgres

@@ -1,0 +1,68 @@
+// LeaseClaim: messages whose rows carry this claim's token until they are settled or it expires.
+//
+// Settling and extending run on the store's settle connection, shared by all of its claims, each in
+// one statement of its own. Every statement compares the token, so that what was taken over by
+// somebody else is left alone and reported lost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "message/table_name.h"
+#include "store/postgres/connection.h"
+#include "store/postgres/settlement.h"
+#include "store/postgres/statement.h"
+#include "store/relay_store.h"
+
+namespace outbox::store::postgres {
+
+// The connection on which lease claims are settled, with its statements. Lock `mutex` to use
+// `connection`; its session() may be read without.
+struct SettleLane {
+  SettleLane(std::shared_ptr<const Address> address, const message::TableName& table, bool keep,
+             bool async);
+
+  std::mutex mutex;
+  Connection connection;
+
+  const bool keep_delivered;
+  // The commit does not wait for the disk.
+  const bool async_ack;
+  const Statement settle;
+  const Statement settle_by_id;
+  const Statement settle_delivered;
+  const Statement extend;
+  const Statement extend_by_id;
+};
+
+class LeaseClaim final : public Claim {
+ public:
+  LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token, std::vector<Message> messages,
+             std::vector<ClaimedRow> rows, std::vector<Message> exhausted);
+
+  std::span<const Message> messages() const override { return messages_; }
+  std::span<const Message> exhausted() const override { return exhausted_; }
+  Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) override;
+  Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds lease,
+                                            Deadline deadline) override;
+
+ private:
+  Result<Rows> Write(const Statement& statement, const Params& params, Deadline deadline);
+  Result<Rows> SettleByTid(std::span<const Outcome> outcomes, Deadline deadline);
+  Status ExtendById(std::chrono::milliseconds lease, std::vector<std::uint32_t>& missing,
+                    Deadline deadline);
+  std::uint32_t IndexOf(std::int64_t seq) const;
+  std::size_t UnsettledCount() const;
+
+  const std::shared_ptr<SettleLane> lane_;
+  const std::string token_;
+  const std::vector<Message> messages_;
+  std::vector<ClaimedRow> rows_;
+  const std::vector<Message> exhausted_;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> by_seq_;  // sorted
+};
+
+}  // namespace outbox::store::postgres

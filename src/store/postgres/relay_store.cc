@@ -1,0 +1,214 @@
+#include "store/postgres/relay_store.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "message/validate.h"
+#include "sql/postgres.h"
+#include "store/postgres/fnv.h"
+#include "store/postgres/table_check.h"
+#include "store/postgres/work_watch.h"
+
+namespace outbox::store::postgres {
+namespace {
+
+using sql::postgres::kBuryExhausted;
+using sql::postgres::kClaimLease;
+using sql::postgres::kClaimTransaction;
+using sql::postgres::kDrained;
+
+// After the message's own columns, in both claiming statements.
+constexpr int kTidColumn = MessageColumns::kCount;
+constexpr int kExhaustedColumn = kTidColumn + 1;
+
+std::vector<std::string> ToRegexes(const std::vector<std::string>& patterns) {
+  std::vector<std::string> regexes;
+  for (const std::string& pattern : patterns) {
+    regexes.push_back(message::TopicPatternToRegex(pattern));
+  }
+  return regexes;
+}
+
+std::string RandomHex() { return FnvHex(base::StrCat(base::RandomBits())).substr(0, 8); }
+
+// Row numbers in the order in which their messages are due.
+std::vector<int> DueOrder(const Rows& rows) {
+  std::vector<int> order(static_cast<std::size_t>(rows.size()));
+  std::iota(order.begin(), order.end(), 0);
+  const auto key = [&](int row) {
+    return std::pair(rows.Int8(row, MessageColumns::kAvailableAt),
+                     rows.Int8(row, MessageColumns::kSeq));
+  };
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
+  return order;
+}
+
+}  // namespace
+
+PostgresRelayStore::PostgresRelayStore(std::shared_ptr<const Address> address,
+                                       message::TableName table, const RelayStoreOptions& options)
+    : address_(std::move(address)),
+      table_(std::move(table)),
+      table_display_(table_.Display()),
+      relay_id_(options.relay_id),
+      claim_mode_(options.claim_mode),
+      filter_(options.filter),
+      topic_regexes_(ToRegexes(options.filter.topics)),
+      claim_lease_(table_, kClaimLease),
+      claim_transaction_(table_, kClaimTransaction),
+      bury_(table_, kBuryExhausted),
+      drained_(table_, kDrained),
+      claims_(address_, Plans::kPinned),
+      settles_(std::make_shared<SettleLane>(address_, table_, options.keep_delivered,
+                                            options.async_ack)),
+      lanes_(std::make_shared<TransactionLanes>(address_, table_, options.keep_delivered)),
+      leader_(claims_, settles_, table_),
+      incarnation_(RandomHex()) {}
+
+Status PostgresRelayStore::Check(Deadline deadline) {
+  return RequireTable(claims_, table_, kRelayAccess, deadline);
+}
+
+RelayStoreTraits PostgresRelayStore::traits() const noexcept {
+  if (claim_mode_ == ClaimMode::kLease) return {};
+  return {.claims_max = TransactionLanes::kLanesMax, .leases = false};
+}
+
+std::string PostgresRelayStore::NewToken() {
+  return base::StrCat(relay_id_, "/", incarnation_, "-", ++claims_made_);
+}
+
+void PostgresRelayStore::AddFilter(Params& params) const {
+  params.TextOrNull(filter_.name_space);
+  if (topic_regexes_.empty()) {
+    params.Null();
+  } else {
+    params.TextArray(topic_regexes_);
+  }
+  params.UuidOrNull(filter_.tenant_id);
+}
+
+Result<std::unique_ptr<Claim>> PostgresRelayStore::Next(const ClaimRequest& request,
+                                                        Deadline deadline) {
+  if (const auto required = leader_.claim_session();
+      required && (!claims_.Healthy() || claims_.session() != *required)) {
+    return Status::Retry(Code::kConflict, "leadership was lost with the connection");
+  }
+  auto claim = claim_mode_ == ClaimMode::kLease ? NextLease(request, deadline)
+                                                : NextTransaction(request, deadline);
+  if (!claim.ok()) floor_.Reset();
+  return claim;
+}
+
+Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest& request,
+                                                             Deadline deadline) {
+  const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
+  std::string token = NewToken();
+  Params params;
+  params.Text(token).Int8(request.lease.count());
+  params.Time(start.available_at).Int8(start.seq);
+  params.Int8(static_cast<std::int64_t>(request.limit)).Int4(request.attempts_max);
+  AddFilter(params);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows,
+                          claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
+  Found found = Read(rows);
+  Advance(found, request.limit);
+  return {std::make_unique<LeaseClaim>(settles_, std::move(token), std::move(found.messages),
+                                       std::move(found.rows), std::move(found.exhausted))};
+}
+
+Result<std::unique_ptr<Claim>> PostgresRelayStore::NextTransaction(const ClaimRequest& request,
+                                                                   Deadline deadline) {
+  auto connection = lanes_->Take();
+  if (connection == nullptr) {
+    return Status::Retry(Code::kConflict, "all transaction claims are taken");
+  }
+  auto claim = LockRows(connection, request, deadline);
+  if (connection != nullptr) lanes_->Return(std::move(connection));
+  return claim;
+}
+
+// Takes `connection` when it succeeds.
+Result<std::unique_ptr<Claim>> PostgresRelayStore::LockRows(std::unique_ptr<Connection>& connection,
+                                                            const ClaimRequest& request,
+                                                            Deadline deadline) {
+  static const Statement kBegin("BEGIN");
+  const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
+  Params params;
+  params.Time(start.available_at).Int8(start.seq);
+  params.Int8(static_cast<std::int64_t>(request.limit)).Int4(request.attempts_max);
+  AddFilter(params);
+  const Params none;
+  const std::array<Connection::Step, 2> steps{{{&kBegin, &none}, {&claim_transaction_, &params}}};
+  OUTBOX_ASSIGN_OR_RETURN(const auto results, connection->Pipeline(steps, deadline));
+  Found found = Read(results[1]);
+  if (found.messages.empty() || !found.exhausted.empty()) {
+    OUTBOX_RETURN_IF_ERROR(EndTransaction(*connection, found, deadline));
+    // What is not dead was let go with the transaction; the next scan must see it.
+    if (!found.exhausted.empty()) floor_.Reset();
+    found.messages.clear();
+    found.rows.clear();
+  } else {
+    Advance(found, request.limit);
+    for (Message& message : found.messages) ++message.attempt;
+  }
+  return {std::make_unique<TransactionClaim>(lanes_, std::move(connection),
+                                             std::move(found.messages), std::move(found.rows),
+                                             std::move(found.exhausted))};
+}
+
+// Commits at once what has to be recorded whatever becomes of the claim.
+Status PostgresRelayStore::EndTransaction(Connection& connection, const Found& found,
+                                          Deadline deadline) {
+  static const Statement kCommit("COMMIT");
+  Params params;
+  params.TidArray(found.exhausted_tids);
+  const Params none;
+  const std::array<Connection::Step, 2> steps{{{&bury_, &params}, {&kCommit, &none}}};
+  const auto written = connection.Pipeline(steps, deadline, connection.session());
+  if (!written.ok()) connection.Close();
+  return written.error();
+}
+
+PostgresRelayStore::Found PostgresRelayStore::Read(const Rows& rows) const {
+  Found found;
+  found.messages.reserve(static_cast<std::size_t>(rows.size()));
+  found.rows.reserve(static_cast<std::size_t>(rows.size()));
+  for (const int row : DueOrder(rows)) {
+    Message message = ReadMessage(rows, row, table_display_);
+    const Tid tid = rows.TidAt(row, kTidColumn);
+    if (rows.Bool(row, kExhaustedColumn)) {
+      found.exhausted.push_back(std::move(message));
+      found.exhausted_tids.push_back(tid);
+    } else {
+      found.messages.push_back(std::move(message));
+      found.rows.push_back({.tid = tid});
+    }
+  }
+  return found;
+}
+
+void PostgresRelayStore::Advance(const Found& found, std::size_t limit) {
+  if (found.messages.empty()) return;
+  const Message& last = found.messages.back();
+  const bool full = found.messages.size() + found.exhausted.size() >= limit;
+  floor_.Advance({last.available_at, last.seq}, full);
+}
+
+Result<bool> PostgresRelayStore::Drained(Deadline deadline) {
+  Params params;
+  AddFilter(params);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows,
+                          claims_.Execute(drained_, params, deadline, leader_.claim_session()));
+  return rows.Bool(0, 0);
+}
+
+Result<std::unique_ptr<Watch>> PostgresRelayStore::WatchForWork(std::function<void()> on_work,
+                                                                Deadline deadline) {
+  return StartWorkWatch(address_, table_, std::move(on_work), deadline);
+}
+
+}  // namespace outbox::store::postgres

@@ -1,0 +1,80 @@
+// PostgresRelayStore: claims from one outbox table, by lease or by transaction.
+//
+// Three connections, made when first used: one claims (Next, TryLead, Drained), one settles, one
+// listens. Transaction claims bring a connection each, from a pool of eight.
+//
+// Threads: as RelayStore says. Claims must not outlive the store.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "message/table_name.h"
+#include "store/postgres/connection.h"
+#include "store/postgres/leader.h"
+#include "store/postgres/lease_claim.h"
+#include "store/postgres/scan_floor.h"
+#include "store/postgres/transaction_claim.h"
+#include "store/relay_store.h"
+
+namespace outbox::store::postgres {
+
+class PostgresRelayStore final : public RelayStore {
+ public:
+  PostgresRelayStore(std::shared_ptr<const Address> address, message::TableName table,
+                     const RelayStoreOptions& options);
+
+  // Connects and checks that the table is there, ours, and open to this role.
+  Status Check(Deadline deadline);
+
+  RelayStoreTraits traits() const noexcept override;
+  Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
+  Result<bool> TryLead(Deadline deadline) override { return leader_.TryLead(deadline); }
+  void StopLeading() noexcept override { leader_.Stop(); }
+  Result<bool> Drained(Deadline deadline) override;
+  Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
+                                              Deadline deadline) override;
+
+ private:
+  // What a claiming statement returned, oldest message first.
+  struct Found {
+    std::vector<Message> messages;
+    std::vector<ClaimedRow> rows;
+    std::vector<Message> exhausted;
+    std::vector<Tid> exhausted_tids;
+  };
+
+  Found Read(const Rows& rows) const;
+  void AddFilter(Params& params) const;
+  void Advance(const Found& found, std::size_t limit);
+  Result<std::unique_ptr<Claim>> NextLease(const ClaimRequest& request, Deadline deadline);
+  Result<std::unique_ptr<Claim>> NextTransaction(const ClaimRequest& request, Deadline deadline);
+  Result<std::unique_ptr<Claim>> LockRows(std::unique_ptr<Connection>& connection,
+                                          const ClaimRequest& request, Deadline deadline);
+  Status EndTransaction(Connection& connection, const Found& found, Deadline deadline);
+  std::string NewToken();
+
+  const std::shared_ptr<const Address> address_;
+  const message::TableName table_;
+  const std::string table_display_;
+  const std::string relay_id_;
+  const ClaimMode claim_mode_;
+  const RelayFilter filter_;
+  const std::vector<std::string> topic_regexes_;
+  const Statement claim_lease_;
+  const Statement claim_transaction_;
+  const Statement bury_;
+  const Statement drained_;
+
+  Connection claims_;
+  const std::shared_ptr<SettleLane> settles_;
+  const std::shared_ptr<TransactionLanes> lanes_;
+  Leader leader_;
+  ScanFloor floor_;
+  // Tells this process's claims from those of an earlier one with the same relay_id.
+  const std::string incarnation_;
+  std::uint64_t claims_made_ = 0;
+};
+
+}  // namespace outbox::store::postgres

@@ -1,0 +1,45 @@
+#include "store/postgres/settlement.h"
+
+#include <algorithm>
+
+namespace outbox::store::postgres {
+
+std::int16_t KindNumber(Outcome::Kind kind) noexcept {
+  switch (kind) {
+    case Outcome::Kind::kDelivered: return 0;
+    case Outcome::Kind::kRetry: return 1;
+    case Outcome::Kind::kDead: return 2;
+    case Outcome::Kind::kReleased: return 3;
+  }
+  return 3;
+}
+
+Settlement::Settlement(std::span<const Outcome> outcomes, std::span<const Message> messages,
+                       std::span<const ClaimedRow> rows) {
+  for (const Outcome& outcome : outcomes) {
+    tids.push_back(rows[outcome.index].tid);
+    ids.push_back(messages[outcome.index].id);
+    seqs.push_back(messages[outcome.index].seq);
+    kinds.push_back(KindNumber(outcome.kind));
+    retry_ms.push_back(outcome.retry_in.count());
+    errors.push_back(outcome.error);
+  }
+}
+
+bool Settlement::AllDelivered() const {
+  return std::all_of(kinds.begin(), kinds.end(), [](std::int16_t kind) { return kind == 0; });
+}
+
+Params Settlement::ByTid() const {
+  Params params;
+  params.TidArray(tids).Int8Array(seqs).Int2Array(kinds).Int8Array(retry_ms).TextArray(errors);
+  return params;
+}
+
+Params Settlement::ById() const {
+  Params params;
+  params.UuidArray(ids).Int8Array(seqs).Int2Array(kinds).Int8Array(retry_ms).TextArray(errors);
+  return params;
+}
+
+}  // namespace outbox::store::postgres

@@ -1,0 +1,44 @@
+// Settlement: outcomes of a claim as the arrays its settle statements take.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "outbox/message.h"
+#include "outbox/uuid.h"
+#include "store/postgres/params.h"
+#include "store/relay_store.h"
+
+namespace outbox::store::postgres {
+
+// A claimed message and where its row is.
+struct ClaimedRow {
+  Tid tid;
+  bool settled = false;
+};
+
+// Columns of equal length, one entry per outcome.
+struct Settlement {
+  Settlement(std::span<const Outcome> outcomes, std::span<const Message> messages,
+             std::span<const ClaimedRow> rows);
+
+  bool AllDelivered() const;
+
+  // The parameters of settle.sql and its kin up to the errors: $1 to $5.
+  Params ByTid() const;
+  Params ById() const;
+
+  std::vector<Tid> tids;
+  std::vector<Uuid> ids;
+  std::vector<std::int64_t> seqs;
+  std::vector<std::int16_t> kinds;
+  std::vector<std::int64_t> retry_ms;
+  std::vector<std::string> errors;
+};
+
+// The numbers that settle.sql gives to the kinds.
+std::int16_t KindNumber(Outcome::Kind kind) noexcept;
+
+}  // namespace outbox::store::postgres

@@ -1,0 +1,33 @@
+// Table check: is the table there, is it ours, of a version we know, and may this role use it?
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "message/table_name.h"
+#include "outbox/deadline.h"
+#include "outbox/status.h"
+#include "store/migrator.h"
+#include "store/postgres/connection.h"
+
+namespace outbox::store::postgres {
+
+// The rights a reader of the table needs. Operators and cleaners need the relay's.
+inline const std::vector<std::string> kRelayAccess{"SELECT", "UPDATE", "DELETE"};
+inline const std::vector<std::string> kReadAccess{"SELECT"};
+
+// What the catalog and the migration records say about `table`.
+Result<TableSchema> ReadTableSchema(Connection& connection, const message::TableName& table,
+                                    Deadline deadline);
+
+// kNotFound   the table does not exist
+// kSchema     it exists but is not an outbox table, or of an older or newer version
+// kPermission this role lacks one of the rights in `access`
+Status RequireTable(Connection& connection, const message::TableName& table,
+                    const std::vector<std::string>& access, Deadline deadline);
+
+// The newest migration this program has.
+int LatestVersion() noexcept;
+
+}  // namespace outbox::store::postgres

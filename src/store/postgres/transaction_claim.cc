@@ -1,0 +1,107 @@
+#include "store/postgres/transaction_claim.h"
+
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "sql/postgres.h"
+
+namespace outbox::store::postgres {
+namespace {
+
+// Rolling back is local work for the server; one that does not answer gets the connection closed.
+constexpr std::chrono::seconds kRollbackWait{2};
+
+}  // namespace
+
+TransactionLanes::TransactionLanes(std::shared_ptr<const Address> address,
+                                   const message::TableName& table, bool keep)
+    : keep_delivered(keep),
+      settle(table, sql::postgres::kSettleTransaction),
+      address_(std::move(address)) {}
+
+std::unique_ptr<Connection> TransactionLanes::Take() {
+  const std::lock_guard lock(mutex_);
+  if (taken_ == kLanesMax) return nullptr;
+  ++taken_;
+  if (free_.empty()) return std::make_unique<Connection>(address_, Plans::kPinned);
+  auto connection = std::move(free_.back());
+  free_.pop_back();
+  return connection;
+}
+
+void TransactionLanes::Return(std::unique_ptr<Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  OUTBOX_CHECK(taken_ > 0);
+  --taken_;
+  free_.push_back(std::move(connection));
+}
+
+TransactionClaim::TransactionClaim(std::shared_ptr<TransactionLanes> lanes,
+                                   std::unique_ptr<Connection> connection,
+                                   std::vector<Message> messages, std::vector<ClaimedRow> rows,
+                                   std::vector<Message> exhausted)
+    : lanes_(std::move(lanes)),
+      connection_(std::move(connection)),
+      session_(connection_->session()),
+      messages_(std::move(messages)),
+      rows_(std::move(rows)),
+      exhausted_(std::move(exhausted)),
+      open_(!messages_.empty()) {}
+
+TransactionClaim::~TransactionClaim() {
+  if (open_) {
+    const Status rolled_back = connection_->Run("ROLLBACK", Deadline::After(kRollbackWait));
+    if (!rolled_back.ok()) connection_->Close();
+  }
+  lanes_->Return(std::move(connection_));
+}
+
+Status TransactionClaim::Void() const {
+  return Status::Permanent(Code::kUnavailable,
+                           "PostgreSQL: the transaction that held these messages is gone; they are "
+                           "free again");
+}
+
+Result<SettleReport> TransactionClaim::Settle(std::span<const Outcome> outcomes,
+                                              Deadline deadline) {
+  if (outcomes.empty()) return SettleReport{};
+  if (!open_) return Void();
+  for (const Outcome& outcome : outcomes) {
+    // The same outcomes come again after a failure.
+    if (std::exchange(rows_[outcome.index].settled, true)) continue;
+    outcomes_.push_back(outcome);
+  }
+  if (outcomes_.size() == messages_.size()) OUTBOX_RETURN_IF_ERROR(Commit(deadline));
+  return SettleReport{};
+}
+
+Status TransactionClaim::Commit(Deadline deadline) {
+  static const Statement kCommit("COMMIT");
+  open_ = false;
+  if (!connection_->Healthy() || connection_->session() != session_) return Void();
+  Params params = Settlement(outcomes_, messages_, rows_).ByTid();
+  params.Bool(lanes_->keep_delivered);
+  const Params none;
+  const std::array<Connection::Step, 2> steps{{{&lanes_->settle, &params}, {&kCommit, &none}}};
+  const auto written = connection_->Pipeline(steps, deadline, session_);
+  if (written.ok()) {
+    OUTBOX_CHECK(static_cast<std::size_t>(written->front().size()) == outcomes_.size());
+    return Status::Ok();
+  }
+  connection_->Close();
+  if (written.error().disposition() == Disposition::kInDoubt) return written.error();
+  return Status::Permanent(written.error().code(), written.error().message())
+      .WithHint(written.error().hint())
+      .WithNative(written.error().native());
+}
+
+Result<std::vector<std::uint32_t>> TransactionClaim::Extend(std::chrono::milliseconds, Deadline) {
+  if (open_ && connection_->Healthy() && connection_->session() == session_) {
+    return std::vector<std::uint32_t>{};
+  }
+  return Void();
+}
+
+}  // namespace outbox::store::postgres
