@@ -23,7 +23,9 @@ struct Idle {
   double resident_megabytes = 0;
 };
 
-Result<double> CountTransactions(Scratch& scratch) {
+// Transactions the server has ended so far; none on SQLite, which has no server.
+Result<double> CountTransactions(const Run& run, const Scratch& scratch) {
+  if (&scratch != run.postgres()) return 0.0;
   OUTBOX_ASSIGN_OR_RETURN(PgSession session, PgSession::Open(scratch.address()));
   OUTBOX_ASSIGN_OR_RETURN(const std::string count,
                           session.Value(sql::postgres::kCountTransactions));
@@ -37,9 +39,7 @@ Result<Idle> Measure(Run& run, Scratch& scratch) {
                           Child::Start({"/proc/self/exe", "relay", "--db", scratch.address(),
                                         "--table", scratch.table(), "--sink", "null:"}));
   std::this_thread::sleep_for(kSettling);
-  const bool postgres = &scratch == run.postgres();
-  double transactions = 0;
-  if (postgres) OUTBOX_ASSIGN_OR_RETURN(transactions, CountTransactions(scratch));
+  OUTBOX_ASSIGN_OR_RETURN(const double before, CountTransactions(run, scratch));
   const auto cpu = relay->CpuTime();
   const auto start = steady_clock::now();
   std::this_thread::sleep_for(run.options().quick ? kMeasuredQuick : kMeasured);
@@ -47,12 +47,10 @@ Result<Idle> Measure(Run& run, Scratch& scratch) {
     return Status::Permanent(Code::kInternal, "the idle relay ended by itself");
   const auto used = relay->CpuTime() - cpu;
   const std::chrono::duration<double> elapsed = steady_clock::now() - start;
-  Idle idle{.cpu_percent = 100 * used / elapsed, .resident_megabytes = relay->ResidentMegabytes()};
-  if (postgres) {
-    OUTBOX_ASSIGN_OR_RETURN(const double after, CountTransactions(scratch));
-    idle.queries_per_second = (after - transactions) / elapsed.count();
-  }
-  return idle;
+  OUTBOX_ASSIGN_OR_RETURN(const double after, CountTransactions(run, scratch));
+  return Idle{.cpu_percent = 100 * used / elapsed,
+              .queries_per_second = (after - before) / elapsed.count(),
+              .resident_megabytes = relay->ResidentMegabytes()};
 }
 
 }  // namespace

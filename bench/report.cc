@@ -1,6 +1,7 @@
 #include "bench/report.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -24,7 +25,8 @@ std::string Left(std::string text, std::size_t width) {
 }
 
 std::string Right(std::string text, std::size_t width) {
-  return std::string(width - std::min(width, Width(text)), ' ') + text;
+  text.insert(0, width - std::min(width, Width(text)), ' ');
+  return text;
 }
 
 std::string FormatRange(const Spread& spread, bool single) {
