@@ -69,6 +69,7 @@ ClaimerStep Core::NextClaimerStep(TimePoint now) {
   if (options_.single_active && !lead_checked_) return LeadStep{};
   if (want_drained_ && last_claim_empty_ && claims_.empty()) return CheckDrainedStep{};
   lead_checked_ = false;
+  claiming_ = true;
   return ClaimStep{{.limit = ClaimLimit(),
                     .lease = options_.lease,
                     .attempts_max = options_.retry.attempts_max}};
@@ -93,6 +94,7 @@ void Core::OnLead(TimePoint now, const Result<bool>& leading) {
 void Core::OnResigned() { resigning_ = false; }
 
 void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim) {
+  claiming_ = false;
   store_backoff_.Reset();
   const std::size_t count = claim->messages().size();
   last_claim_empty_ = count == 0 && claim->exhausted().empty();
@@ -122,6 +124,7 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
 }
 
 Duration Core::OnClaimFailed(TimePoint now) {
+  claiming_ = false;
   const Duration wait = store_backoff_.Next(random_);
   claim_at_ = now + wait;
   return wait;
@@ -387,7 +390,8 @@ void Core::WantDrained(bool wanted) {
 }
 
 bool Core::done(TimePoint now) const {
-  return stopping_ && (claims_.empty() || now >= stop_deadline_ + kLastSettles);
+  return stopping_ &&
+         ((claims_.empty() && !claiming_) || now >= stop_deadline_ + kLastSettles);
 }
 
 RelayState Core::state() const {

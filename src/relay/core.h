@@ -172,6 +172,7 @@ class Core {
   std::uint64_t slices_made_ = 0;
 
   TimePoint claim_at_{};
+  bool claiming_ = false;      // a claim was asked for and has not come back
   Duration poll_delay_;
   Backoff store_backoff_;
   bool lead_checked_ = false;  // leadership was confirmed for the next claim

@@ -326,6 +326,18 @@ TEST_F(CoreTest, StopReleasesWhatWaitsAndFinishesWhatIsPublishing) {
   EXPECT_TRUE(std::holds_alternative<StopStep>(core().NextClaimerStep(now_)));
 }
 
+TEST_F(CoreTest, StopWaitsForTheClaimUnderWayAndReleasesIt) {
+  ASSERT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
+  core().RequestStop(now_ + seconds(10));
+  EXPECT_FALSE(core().done(now_));
+  EXPECT_TRUE(std::holds_alternative<WaitStep>(core().NextSettlerStep(now_)));
+  core().OnClaimed(now_, now_, std::make_unique<FakeClaim>(10));
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  EXPECT_EQ(core().OnSettled(*settle, {}).counts.released, 10U);
+  EXPECT_TRUE(core().done(now_));
+}
+
 TEST_F(CoreTest, StopGivesUpOnHangingCallsAtItsDeadline) {
   Claim(10);
   const auto slice = core().NextSlice(now_);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/check.h"
 #include "base/failpoint.h"
 #include "base/text.h"
 
@@ -18,7 +19,6 @@ constexpr seconds kStoreTimeout{10};
 constexpr seconds kSinkCloseTimeout{5};
 // Threads left behind in calls that never return. Beyond this the sink counts as down.
 constexpr std::size_t kLeftBehindMax = 64;
-constexpr milliseconds kPublishersEndTimeout{500};
 
 // A heartbeat that takes longer than a third of the lease has missed its purpose.
 Deadline ExtendDeadline(const RelayOptions& options) {
@@ -118,6 +118,7 @@ void Engine::Claim(const ClaimStep& step) {
     {
       const std::lock_guard lock(mutex_);
       wait = core_.OnClaimFailed(now);
+      settler_wake_.notify_one();
     }
     observer_->OnStoreError(table_, "claim", claim.error(), wait);
     return;
@@ -149,11 +150,23 @@ void Engine::CheckDrained() {
 // --- publishers ---
 
 void Engine::StartPublisher() {
-  ++publishers_;
-  std::thread([engine = shared_from_this()] { engine->RunPublisher(); }).detach();
+  Publisher& publisher = publishers_.emplace_back();
+  publisher.thread = std::thread(
+      [engine = shared_from_this(), &publisher] { engine->RunPublisher(publisher); });
 }
 
-void Engine::RunPublisher() {
+void Engine::LeaveBehind(const Slice& slice) {
+  const auto found =
+      std::find_if(publishers_.begin(), publishers_.end(),
+                   [&](const Publisher& publisher) { return publisher.slice == slice.number; });
+  OUTBOX_CHECK(found != publishers_.end());
+  found->thread.detach();
+  publishers_.erase(found);
+  ++left_behind_;
+  StartPublisher();
+}
+
+void Engine::RunPublisher(Publisher& self) {
   std::unique_lock lock(mutex_);
   while (!publishers_stop_) {
     const auto slice = core_.NextSlice(SteadyClock::now());
@@ -162,6 +175,7 @@ void Engine::RunPublisher() {
       publisher_wake_.wait(lock);
       continue;
     }
+    self.slice = slice->number;
     settler_wake_.notify_one();  // a new deadline to watch
     lock.unlock();
     const std::vector<Status> results = Publish(*slice);
@@ -169,9 +183,8 @@ void Engine::RunPublisher() {
     lock.lock();
     const TimePoint now = SteadyClock::now();
     if (!core_.OnPublished(now, *slice, results)) {
-      // Given up on meanwhile; a replacement runs in our place.
+      // Left behind meanwhile: a replacement runs in our place, and `self` is gone.
       --left_behind_;
-      publisher_ended_.notify_all();
       return;
     }
     settler_wake_.notify_one();
@@ -183,8 +196,6 @@ void Engine::RunPublisher() {
     }
     lock.lock();
   }
-  --publishers_;
-  publisher_ended_.notify_all();
 }
 
 std::vector<Status> Engine::Publish(const Slice& slice) {
@@ -245,9 +256,7 @@ void Engine::RunSettler() {
   for (;;) {
     const TimePoint now = SteadyClock::now();
     for (const Slice& slice : core_.GiveUpOverdue(now)) {
-      --publishers_;
-      ++left_behind_;
-      if (!publishers_stop_) StartPublisher();
+      LeaveBehind(slice);
       lock.unlock();
       for (const Message& message : slice.messages()) {
         observer_->OnPublished(message, Status::Retry(Code::kDeadline, "no answer in time"),
@@ -348,14 +357,18 @@ Status Engine::Stop() {
   claimer_.join();
   settler_.join();
   watch_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    publishers_stop_ = true;
+    publisher_wake_.notify_all();
+    for (const Slice& slice : core_.GiveUpOverdue(TimePoint::max())) LeaveBehind(slice);
+  }
+  for (Publisher& publisher : publishers_) publisher.thread.join();
   std::size_t left_behind = 0;
   std::size_t unsettled = 0;
   {
-    std::unique_lock lock(mutex_);
-    publishers_stop_ = true;
-    publisher_wake_.notify_all();
-    publisher_ended_.wait_for(lock, kPublishersEndTimeout, [&] { return publishers_ == 0; });
-    left_behind = left_behind_ + publishers_;
+    const std::lock_guard lock(mutex_);
+    left_behind = left_behind_;
     unsettled = core_.held_messages();
     told_state_ = stats_.state = RelayState::kStopped;
   }

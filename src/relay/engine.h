@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,7 +43,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   void RunClaimer();
   void RunSettler();
-  void RunPublisher();
+  struct Publisher {
+    std::thread thread;
+    std::uint64_t slice = 0;  // what it is working on
+  };
+  void RunPublisher(Publisher& self);
 
   // One step of a role; called without the lock.
   void Lead();
@@ -53,6 +59,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Status OpenSink(Deadline deadline);
 
   void StartPublisher();
+  // Lets go of the publisher that does not come back from this slice, and replaces it.
+  void LeaveBehind(const Slice& slice);
   void WatchForWork();
   // Tells the observer of a changed state; needs the lock, and drops it while telling.
   void TellState(std::unique_lock<std::mutex>& lock);
@@ -86,9 +94,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   RelayState told_state_ = RelayState::kStarting;
   bool told_leading_ = false;
   bool publishers_stop_ = false;
-  std::size_t publishers_ = 0;      // running and not left behind
-  std::size_t left_behind_ = 0;     // threads whose sink has not come back
-  std::condition_variable publisher_ended_;
+  std::list<Publisher> publishers_;
+  std::size_t left_behind_ = 0;  // threads whose sink has not come back
 };
 
 }  // namespace outbox::relay

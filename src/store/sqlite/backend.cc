@@ -7,6 +7,7 @@
 #include "store/sqlite/migrator.h"
 #include "store/sqlite/relay_store.h"
 #include "store/sqlite/session.h"
+#include "store/sqlite/table.h"
 
 namespace outbox::store {
 namespace {
@@ -17,6 +18,10 @@ class SqliteBackend final : public Backend {
 
   Dialect dialect() const noexcept override { return Dialect::kSqlite; }
   std::string description() const override { return path_; }
+  std::string DisplayName(const std::string& table) const override {
+    const auto name = sqlite::ParseTable(table);
+    return name.ok() ? name->name() : table;
+  }
   bool local() const override { return true; }
 
   Result<std::unique_ptr<RelayStore>> OpenRelay(const RelayStoreOptions& options,

@@ -28,8 +28,8 @@ Result<bool> RelayStoreBase::Drained(Deadline deadline) {
 }
 
 Result<std::unique_ptr<Watch>> RelayStoreBase::WatchForWork(std::function<void()> on_work,
-                                                            Deadline) {
-  return std::unique_ptr<Watch>(std::make_unique<WorkWatch>(path_, std::move(on_work)));
+                                                            Deadline deadline) {
+  return WorkWatch::Start(path_, std::move(on_work), deadline);
 }
 
 Result<bool> RelayStoreBase::WorthClaiming(Deadline deadline) {

@@ -1,7 +1,6 @@
 #include "store/sqlite/work_watch.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "sql/sqlite.h"
@@ -25,8 +24,18 @@ Result<std::int64_t> ReadDataVersion(Connection& connection) {
 
 }  // namespace
 
-WorkWatch::WorkWatch(std::string path, std::function<void()> on_work)
-    : connection_(std::move(path)), on_work_(std::move(on_work)), thread_([this] { Run(); }) {}
+Result<std::unique_ptr<Watch>> WorkWatch::Start(const std::string& path,
+                                                std::function<void()> on_work, Deadline deadline) {
+  ConnectionSlot connection(path);
+  OUTBOX_ASSIGN_OR_RETURN(const std::int64_t version, connection.Use(deadline, ReadDataVersion));
+  return std::unique_ptr<Watch>(new WorkWatch(std::move(connection), version, std::move(on_work)));
+}
+
+WorkWatch::WorkWatch(ConnectionSlot connection, std::int64_t version, std::function<void()> on_work)
+    : connection_(std::move(connection)),
+      version_(version),
+      on_work_(std::move(on_work)),
+      thread_([this] { Run(); }) {}
 
 WorkWatch::~WorkWatch() {
   {
@@ -38,22 +47,21 @@ WorkWatch::~WorkWatch() {
 }
 
 void WorkWatch::Run() {
-  std::optional<std::int64_t> last;
   milliseconds wait = kWaitMin;
-  do {
+  while (Sleep(wait)) {
     const auto version = connection_.Use(Deadline::After(kLookTimeout), ReadDataVersion);
     if (!version.ok()) {
-      // Another connection counts anew, and what was committed meanwhile is unknown.
-      last.reset();
+      // The next connection counts anew.
+      version_.reset();
       wait = kWaitAfterError;
-    } else if (last == *version) {
+    } else if (version_ == *version) {
       wait = std::min(wait + milliseconds(1), kWaitMax);
     } else {
-      last = *version;
+      version_ = *version;
       wait = kWaitMin;
       on_work_();
     }
-  } while (Sleep(wait));
+  }
 }
 
 bool WorkWatch::Sleep(milliseconds duration) {

@@ -6,12 +6,18 @@
 // Threads: the callback comes from the watch's own thread; the destructor waits for it to return.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "outbox/deadline.h"
+#include "outbox/status.h"
 #include "store/relay_store.h"
 #include "store/sqlite/connection_slot.h"
 
@@ -19,15 +25,21 @@ namespace outbox::store::sqlite {
 
 class WorkWatch final : public Watch {
  public:
-  WorkWatch(std::string path, std::function<void()> on_work);
+  // Every commit after it has returned is told of.
+  static Result<std::unique_ptr<Watch>> Start(const std::string& path,
+                                              std::function<void()> on_work, Deadline deadline);
   ~WorkWatch() override;
 
  private:
+  WorkWatch(ConnectionSlot connection, std::int64_t version, std::function<void()> on_work);
+
   void Run();
   // False when the watch ends.
   bool Sleep(std::chrono::milliseconds duration);
 
   ConnectionSlot connection_;
+  // No value when commits may have been missed.
+  std::optional<std::int64_t> version_;
   std::function<void()> on_work_;
   std::mutex mutex_;
   std::condition_variable stopped_;

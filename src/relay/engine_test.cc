@@ -1,0 +1,268 @@
+#include "relay/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <latch>
+#include <set>
+#include <stdexcept>
+
+#include "store/memory/memory_store.h"
+#include "tests/support/matchers.h"
+
+namespace outbox::relay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using store::MemoryStore;
+
+constexpr seconds kPatience{30};
+
+// Waits for a condition; false when it does not come true.
+bool Eventually(const std::function<bool()>& condition) {
+  const Deadline deadline = Deadline::After(kPatience);
+  while (!condition()) {
+    if (deadline.passed()) return false;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return true;
+}
+
+class Recorder : public RelayObserver {
+ public:
+  void OnDead(const Message&, const Status&) override { ++dead; }
+  void OnLeaseLost(const Message&) override { ++lost; }
+  void OnLeaderChanged(std::string_view, bool leading) override {
+    leader_changes += leading ? 1 : 100;
+  }
+  void OnStateChanged(std::string_view, RelayState state, std::string_view) override {
+    if (state == RelayState::kPaused) ++pauses;
+  }
+  std::atomic<int> dead{0};
+  std::atomic<int> lost{0};
+  std::atomic<int> leader_changes{0};
+  std::atomic<int> pauses{0};
+};
+
+class EngineTest : public ::testing::Test {
+ protected:
+  EngineTest() {
+    options_.table = "t";
+    options_.poll_min = milliseconds(1);
+    options_.poll_max = milliseconds(20);
+    options_.retry = {.base = milliseconds(5), .cap = milliseconds(20), .jitter = Jitter::kNone,
+                      .attempts_max = 3};
+    options_.probe_min = milliseconds(5);
+    options_.probe_max = milliseconds(20);
+    options_.shutdown_timeout = seconds(5);
+  }
+
+  void Put(int count, const std::string& payload = "{}") {
+    for (int i = 0; i < count; ++i) {
+      store_.Put({.topic = "test.message.put.v1", .payload = payload});
+    }
+  }
+
+  std::shared_ptr<Engine> Start(std::shared_ptr<Sink> sink, const std::string& relay_id = "r") {
+    return Engine::Start(options_, "t", store_.OpenRelay({.table = "t", .relay_id = relay_id}),
+                         std::move(sink), recorder_);
+  }
+
+  std::size_t Count(MessageStatus status) const {
+    std::size_t count = 0;
+    for (const auto& row : store_.Rows()) count += row.status == status ? 1U : 0U;
+    return count;
+  }
+
+  MemoryStore store_;
+  RelayOptions options_;
+  std::shared_ptr<Recorder> recorder_ = std::make_shared<Recorder>();
+};
+
+TEST_F(EngineTest, DeliversEachMessageOnce) {
+  Put(3000);
+  std::atomic<int> calls{0};
+  const auto engine = Start(MakeCallbackSink([&](const Message&, Deadline) {
+    ++calls;
+    return Status::Ok();
+  }));
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(calls, 3000);
+  EXPECT_EQ(Count(MessageStatus::kDelivered), 3000U);
+  EXPECT_EQ(engine->Stats().delivered, 3000U);
+  EXPECT_EQ(engine->Stats().in_flight, 0U);
+}
+
+TEST_F(EngineTest, WakesUpForAMessageCommittedWhileIdle) {
+  options_.poll_min = options_.poll_max = seconds(10);
+  std::atomic<int> calls{0};
+  const auto engine = Start(MakeCallbackSink([&](const Message&, Deadline) {
+    ++calls;
+    return Status::Ok();
+  }));
+  Put(1);
+  EXPECT_TRUE(Eventually([&] { return calls == 1; }));
+  ASSERT_OK(engine->Stop());
+}
+
+TEST_F(EngineTest, ThrowingHandlersAreFailuresAndDieAfterTheLastAttempt) {
+  Put(1, R"({"poison":true})");
+  Put(50);
+  std::atomic<int> poison_calls{0};
+  const auto engine = Start(MakeCallbackSink([&](const Message& message, Deadline) -> Status {
+    if (message.payload == "{}") return Status::Ok();
+    ++poison_calls;
+    throw std::runtime_error("bad " + message.payload);
+  }));
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(poison_calls, 3);
+  EXPECT_EQ(recorder_->dead, 1);
+  EXPECT_EQ(Count(MessageStatus::kDead), 1U);
+  EXPECT_EQ(Count(MessageStatus::kDelivered), 50U);
+  for (const auto& row : store_.Rows()) {
+    EXPECT_THAT(row.last_error, ::testing::Not(::testing::HasSubstr("poison")));
+  }
+}
+
+TEST_F(EngineTest, HangingHandlerHitsItsDeadlineWhileOthersFlow) {
+  options_.dispatch_timeout = milliseconds(50);
+  options_.retry.attempts_max = 2;
+  Put(1, R"({"hang":true})");
+  Put(200);
+  std::latch let_go(1);
+  std::atomic<int> hanging{0};
+  const auto engine = Start(MakeCallbackSink(
+      [&](const Message& message, Deadline) {
+        if (message.payload != "{}") {
+          ++hanging;
+          let_go.wait();
+          --hanging;
+        }
+        return Status::Ok();
+      },
+      2));
+  EXPECT_TRUE(Eventually([&] { return Count(MessageStatus::kDelivered) == 200; }));
+  EXPECT_TRUE(Eventually([&] { return Count(MessageStatus::kDead) == 1; }));
+  EXPECT_EQ(recorder_->dead, 1);
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_THAT(engine->Stop(), HasCode(Code::kDeadline));  // it says that calls still run
+  EXPECT_LT(std::chrono::steady_clock::now() - before, seconds(15));
+  let_go.count_down();
+  EXPECT_TRUE(Eventually([&] { return hanging == 0; }));
+}
+
+TEST_F(EngineTest, AnOutageCostsNoAttemptsAndEndsByItself) {
+  Put(100);
+  std::atomic<bool> down{true};
+  std::atomic<int> calls{0};
+  const auto engine = Start(MakeCallbackSink([&](const Message&, Deadline) {
+    ++calls;
+    return down ? Status::SinkDown("connection refused") : Status::Ok();
+  }));
+  EXPECT_TRUE(Eventually([&] { return calls >= 8; }));
+  for (const auto& row : store_.Rows()) EXPECT_LE(row.message.attempt, 1);
+  down = false;
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  EXPECT_GE(recorder_->pauses, 1);
+  EXPECT_EQ(Count(MessageStatus::kDelivered), 100U);
+  for (const auto& row : store_.Rows()) EXPECT_EQ(row.message.attempt, 1);
+}
+
+TEST_F(EngineTest, StopUnderLoadReleasesWhatWaitsAndRepeatsNothing) {
+  Put(2000);
+  std::mutex mutex;
+  std::multiset<std::int64_t> seen;
+  const auto sink = MakeCallbackSink([&](const Message& message, Deadline) {
+    const std::lock_guard lock(mutex);
+    seen.insert(message.seq);
+    return Status::Ok();
+  });
+  for (int i = 0; i < 10; ++i) {
+    const auto engine = Start(sink);
+    EXPECT_TRUE(Eventually([&] {
+      const std::lock_guard lock(mutex);
+      return seen.size() > static_cast<std::size_t>(i) * 50;
+    }));
+    ASSERT_OK(engine->Stop());
+    EXPECT_EQ(Count(MessageStatus::kProcessing), 0U);
+  }
+  const auto engine = Start(sink);
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(seen.size(), 2000U);
+  EXPECT_EQ(std::set<std::int64_t>(seen.begin(), seen.end()).size(), 2000U);
+}
+
+TEST_F(EngineTest, LostSettleAnswersAndFailedCallsAreRetried) {
+  Put(500);
+  options_.batch_size = 50;
+  std::atomic<int> calls{0};
+  store_.FailNext(MemoryStore::Call::kNext, Status::Retry(Code::kUnavailable, "gone"));
+  store_.FailNext(MemoryStore::Call::kSettle, Status::Retry(Code::kUnavailable, "gone"));
+  const auto engine = Start(MakeCallbackSink([&](const Message&, Deadline) {
+    ++calls;
+    return Status::Ok();
+  }));
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(calls, 500);
+  EXPECT_EQ(Count(MessageStatus::kDelivered), 500U);
+}
+
+TEST_F(EngineTest, OneLeaderAtATimeAndHandOverWhenItStops) {
+  options_.single_active = true;
+  std::atomic<int> active{0};
+  std::atomic<bool> overlap{false};
+  std::atomic<int> first_calls{0};
+  std::atomic<int> second_calls{0};
+  const auto handler = [&](std::atomic<int>& calls) {
+    return MakeCallbackSink(
+        [&](const Message&, Deadline) {
+          if (active.fetch_add(1) > 0) overlap = true;
+          ++calls;
+          active.fetch_sub(1);
+          return Status::Ok();
+        },
+        1);
+  };
+  const auto first = Start(handler(first_calls), "first");
+  EXPECT_TRUE(Eventually([&] { return first->Stats().leading; }));
+  const auto second = Start(handler(second_calls), "second");
+  Put(100);
+  EXPECT_TRUE(Eventually([&] { return first_calls == 100; }));
+  EXPECT_EQ(second->Stats().state, RelayState::kStandby);
+  EXPECT_EQ(second_calls, 0);
+  ASSERT_OK(first->Stop());
+  Put(100);
+  EXPECT_TRUE(Eventually([&] { return second_calls == 100; }));
+  ASSERT_OK(second->Stop());
+  EXPECT_FALSE(overlap);
+}
+
+TEST_F(EngineTest, ManyRelaysShareTheWorkWithoutSharingAMessage) {
+  Put(4000);
+  std::mutex mutex;
+  std::multiset<std::int64_t> seen;
+  std::vector<std::shared_ptr<Engine>> engines;
+  for (int i = 0; i < 4; ++i) {
+    engines.push_back(Start(MakeCallbackSink([&](const Message& message, Deadline) {
+                              const std::lock_guard lock(mutex);
+                              seen.insert(message.seq);
+                              return Status::Ok();
+                            }),
+                            "r" + std::to_string(i)));
+  }
+  EXPECT_TRUE(Eventually([&] { return Count(MessageStatus::kDelivered) == 4000; }));
+  for (const auto& engine : engines) ASSERT_OK(engine->Stop());
+  EXPECT_EQ(seen.size(), 4000U);
+  EXPECT_EQ(recorder_->lost, 0);
+}
+
+}  // namespace
+}  // namespace outbox::relay

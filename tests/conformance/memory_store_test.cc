@@ -1,0 +1,30 @@
+#include "store/memory/memory_store.h"
+
+#include "tests/conformance/relay_store_suite.h"
+
+namespace outbox::conformance {
+namespace {
+
+class MemoryFixture final : public StoreFixture {
+ public:
+  std::vector<Uuid> Enqueue(const std::vector<NewMessage>& messages) override {
+    std::vector<Uuid> ids;
+    for (const NewMessage& message : messages) ids.push_back(store_.Put(message).message.id);
+    return ids;
+  }
+  Result<std::unique_ptr<store::RelayStore>> OpenRelay(store::RelayStoreOptions options) override {
+    return store_.OpenRelay(options);
+  }
+  std::optional<store::StoredMessage> Find(const Uuid& id) override { return store_.Find(id); }
+  std::string table() const override { return "memory"; }
+
+ private:
+  store::MemoryStore store_;
+};
+
+std::unique_ptr<StoreFixture> MakeMemoryFixture() { return std::make_unique<MemoryFixture>(); }
+
+OUTBOX_INSTANTIATE_RELAY_STORE_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
+
+}  // namespace
+}  // namespace outbox::conformance

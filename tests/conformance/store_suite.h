@@ -1,0 +1,12 @@
+// The store conformance suite: what every backend must do, whatever its database. Instantiate it
+// with a StoreParam that makes a fresh table:
+//
+//   OUTBOX_INSTANTIATE_STORE_SUITE(Sqlite, (StoreParam{"sqlite", MakeSqliteFixture}));
+#pragma once
+
+#include "tests/conformance/operate_suite.h"
+#include "tests/conformance/relay_store_suite.h"
+
+#define OUTBOX_INSTANTIATE_STORE_SUITE(name, param)  \
+  OUTBOX_INSTANTIATE_RELAY_STORE_SUITE(name, param); \
+  INSTANTIATE_TEST_SUITE_P(name, OperateSuite, ::testing::Values(param), StoreParamName)
