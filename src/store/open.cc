@@ -20,7 +20,7 @@ bool LooksLikePostgres(std::string_view address) {
           address.find('=') != std::string_view::npos);
 }
 
-Status NotBuilt(std::string_view database) {
+[[maybe_unused]] Status NotBuilt(std::string_view database) {
   return Status::Invalid(base::StrCat("db: this build has no support for ", database));
 }
 
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Backend>> OpenBackend(const std::string& address) {
   }
   if (LooksLikePostgres(address)) {
 #if OUTBOX_WITH_POSTGRES
-    return OpenPostgres(address);
+    return postgres::OpenPostgres(address);
 #else
     return NotBuilt("PostgreSQL");
 #endif

@@ -18,10 +18,6 @@ class SqliteBackend final : public Backend {
 
   Dialect dialect() const noexcept override { return Dialect::kSqlite; }
   std::string description() const override { return path_; }
-  std::string DisplayName(const std::string& table) const override {
-    const auto name = sqlite::ParseTable(table);
-    return name.ok() ? name->name() : table;
-  }
   bool local() const override { return true; }
 
   Result<std::unique_ptr<RelayStore>> OpenRelay(const RelayStoreOptions& options,

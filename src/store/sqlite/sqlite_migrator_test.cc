@@ -1,0 +1,171 @@
+#include <cstdlib>
+#include <thread>
+
+#include "store/sqlite/test_database.h"
+
+namespace outbox::store::sqlite {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Every object of the database as SQL, sorted by name.
+std::string Schema(TestDatabase& database) {
+  const auto connection = database.Connect();
+  auto query = connection->Prepare("SELECT name, sql FROM sqlite_schema ORDER BY name");
+  EXPECT_OK(query);
+  std::string text;
+  while (true) {
+    const auto found = query->Step();
+    EXPECT_OK(found);
+    if (!found.ok() || !*found) return text;
+    text += std::string(query->Text(0)) + ": " + std::string(query->Text(1)) + "\n";
+  }
+}
+
+bool TopicAllowed(TestDatabase& database, const std::string& topic) {
+  const auto connection = database.Connect();
+  auto query =
+      connection->Prepare("INSERT INTO orders_outbox (id, topic, payload) VALUES (?1, ?2, '{}')");
+  EXPECT_OK(query);
+  const std::string id = Uuid::NewV7().ToString();
+  return query->Bind(1, id).Bind(2, topic).Step().ok();
+}
+
+TEST(Migrator, UpDownUpLeavesTheSameSchema) {
+  TestDatabase database;
+  const std::string before = Schema(database);
+  const auto migrator = database.migrator();
+  ASSERT_OK(migrator->Down({.table = TestDatabase::kTable}, Soon()));
+  EXPECT_NE(Schema(database), before);
+  ASSERT_OK(migrator->Up({.table = TestDatabase::kTable}, Soon()));
+  EXPECT_EQ(Schema(database), before);
+}
+
+TEST(Migrator, UpFromManyThreadsAtOnceAppliesEachMigrationOnce) {
+  testing::TempFolder folder;
+  const auto backend = std::move(OpenSqlite(folder.File("new.db"))).value();
+  std::atomic<int> applied = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      const auto migrator = std::move(backend->OpenMigrator(Soon())).value();
+      const auto numbers = migrator->Up({.table = "orders_outbox"}, Soon());
+      EXPECT_OK(numbers);
+      if (numbers.ok()) applied += static_cast<int>(numbers->size());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(applied, 1);
+}
+
+TEST(Migrator, TwoTablesLiveSideBySide) {
+  TestDatabase database;
+  const auto migrator = database.migrator();
+  ASSERT_OK(migrator->Up({.table = "hrm_outbox"}, Soon()));
+  EXPECT_THAT(*migrator->Tables(Soon()), ElementsAre("hrm_outbox", "orders_outbox"));
+  ASSERT_OK(migrator->Down({.table = "hrm_outbox"}, Soon()));
+  EXPECT_THAT(*migrator->Tables(Soon()), ElementsAre("orders_outbox"));
+  EXPECT_OK(database.Enqueue(1));
+}
+
+TEST(Migrator, TheTopicRuleIsStrictUntilItIsRelaxed) {
+  TestDatabase database;
+  const auto migrator = database.migrator();
+  for (const char* topic : {"orders.order.created.v1", "a.b.c.v10", "a-1.2.c.v9", "v1.v2.v3.v4"}) {
+    EXPECT_TRUE(TopicAllowed(database, topic)) << topic;
+  }
+  for (const char* topic :
+       {"orders", "orders.order.created", "orders.order.created.v0", "orders.order.created.v",
+        "orders.order.created.v1x", "orders..created.v1", ".order.created.v1", "a.b.c.d.v1",
+        "Orders.order.created.v1", "orders.order.created.1", "a.v1x.c.d1", "orders.order.é.v1",
+        "a.b.c.v1.", "a.b.c.v1 "}) {
+    EXPECT_FALSE(TopicAllowed(database, topic)) << topic;
+  }
+  EXPECT_FALSE(TopicAllowed(database, "a.b." + std::string(125, 'c') + ".v1"));
+
+  const MigrateOptions relaxed{.table = TestDatabase::kTable, .topics = TopicRule::kRelaxed};
+  ASSERT_OK(migrator->Up(relaxed, Soon()));
+  EXPECT_TRUE(TopicAllowed(database, "Anything goes"));
+  ASSERT_OK(migrator->Up({.table = TestDatabase::kTable}, Soon()));
+  EXPECT_TRUE(TopicAllowed(database, "as it was"));
+  const MigrateOptions strict{.table = TestDatabase::kTable, .topics = TopicRule::kStrict};
+  ASSERT_OK(migrator->Up(strict, Soon()));
+  EXPECT_FALSE(TopicAllowed(database, "Anything goes"));
+}
+
+TEST(Migrator, TheTableHasTheLastWordOnTopics) {
+  TestDatabase database;
+  auto session = std::move(database.backend().OpenSession(Soon())).value();
+  ASSERT_OK(session->Begin());
+  const auto refused =
+      Enqueue(session->executor(), TestDatabase::kTable, {.topic = "loose", .payload = "{}"},
+              {.topics = TopicRule::kRelaxed});
+  EXPECT_THAT(refused, HasCode(Code::kRejected));
+  EXPECT_THAT(refused.error().message(), HasSubstr("topic"));
+  EXPECT_EQ(session->executor().transaction_state(), TransactionState::kOpen);
+}
+
+TEST(Migrator, AForeignTableIsLeftAlone) {
+  TestDatabase database;
+  ASSERT_OK(database.Connect()->Execute("CREATE TABLE customers (id INTEGER)"));
+  const auto migrator = database.migrator();
+  EXPECT_THAT(migrator->Up({.table = "customers"}, Soon()), HasCode(Code::kSchema));
+  EXPECT_THAT(migrator->Down({.table = "customers", .discard_undelivered = true}, Soon()),
+              HasCode(Code::kSchema));
+  EXPECT_THAT(database.backend().OpenRelay({.table = "customers"}, Soon()), HasCode(Code::kSchema));
+  EXPECT_EQ(database.Number("SELECT count(*) FROM customers"), 0);
+}
+
+TEST(Migrator, ANewerSchemaIsRefusedWithTheRemedy) {
+  TestDatabase database;
+  ASSERT_OK(database.Connect()->Execute(
+      "INSERT INTO outbox_migration (table_name, number, name) VALUES ('orders_outbox', 99, 'x')"));
+  const auto relay = database.TryOpenRelay();
+  EXPECT_THAT(relay, HasCode(Code::kSchema));
+  EXPECT_THAT(relay.error().message(), HasSubstr("99"));
+  EXPECT_THAT(relay.error().hint(), HasSubstr("newer"));
+  EXPECT_THAT(database.migrator()->Up({.table = TestDatabase::kTable}, Soon()),
+              HasCode(Code::kSchema));
+}
+
+TEST(Migrator, ATableDroppedByHandCanBeMadeAgain) {
+  TestDatabase database;
+  ASSERT_OK(database.Connect()->Execute("DROP TABLE orders_outbox"));
+  EXPECT_THAT(database.TryOpenRelay(), HasCode(Code::kNotFound));
+  ASSERT_OK(database.migrator()->Up({.table = TestDatabase::kTable}, Soon()));
+  EXPECT_OK(database.TryOpenRelay());
+}
+
+TEST(Migrator, ThePrintedScriptMakesTheSameSchema) {
+  TestDatabase database;
+  const std::string expected = Schema(database);
+  const auto script = database.migrator()->Print({.table = TestDatabase::kTable});
+  ASSERT_OK(script);
+  ASSERT_OK(database.Connect()->Execute("DROP TABLE orders_outbox; DROP TABLE outbox_migration"));
+  ASSERT_OK(database.Connect()->Execute(*script));
+  EXPECT_EQ(Schema(database), expected);
+  EXPECT_OK(database.TryOpenRelay());
+}
+
+TEST(Migrator, HostileAndQualifiedNamesAreRefused) {
+  TestDatabase database;
+  const auto migrator = database.migrator();
+  for (const char* name :
+       {"a\"; DROP TABLE orders_outbox; --", "Orders", "temp.orders_outbox", ""}) {
+    EXPECT_THAT(migrator->Up({.table = name}, Soon()), HasCode(Code::kInvalidArgument)) << name;
+  }
+  EXPECT_OK(migrator->Up({.table = "main.orders_outbox"}, Soon()));
+  EXPECT_THAT(*migrator->Tables(Soon()), ElementsAre("orders_outbox"));
+}
+
+TEST(Migrator, DownOfAMissingTableDoesNothing) {
+  TestDatabase database;
+  const auto down = database.migrator()->Down({.table = "no_such_outbox"}, Soon());
+  ASSERT_OK(down);
+  EXPECT_THAT(*down, IsEmpty());
+}
+
+}  // namespace
+}  // namespace outbox::store::sqlite

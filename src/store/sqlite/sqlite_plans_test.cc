@@ -1,0 +1,65 @@
+// Every query is served by the index its file names, and none of them sorts.
+#include "sql/sqlite.h"
+#include "store/sqlite/lease_table.h"
+#include "store/sqlite/table.h"
+#include "store/sqlite/test_database.h"
+
+namespace outbox::store::sqlite {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Plan(Connection& connection, std::string_view sql) {
+  const auto table = ParseTable(TestDatabase::kTable);
+  auto query = connection.Prepare("EXPLAIN QUERY PLAN " + Render(*table, sql));
+  EXPECT_OK(query);
+  std::string plan;
+  while (true) {
+    const auto found = query->Step();
+    EXPECT_OK(found);
+    if (!found.ok() || !*found) return plan;
+    plan += std::string(query->Text(3)) + "\n";
+  }
+}
+
+TEST(Plans, UseTheIndexTheQueryNames) {
+  TestDatabase database;
+  const auto connection = database.Connect();
+  const LeaseTable leases(*ParseTable(TestDatabase::kTable), {}, true);
+  ASSERT_OK(leases.Register(*connection));
+  const std::vector<std::pair<std::string_view, std::string>> expected = {
+      {sql::sqlite::kClaim, "orders_outbox_claim"},
+      {sql::sqlite::kPeekDue, "orders_outbox_claim"},
+      {sql::sqlite::kUndrained, "orders_outbox_claim"},
+      {sql::sqlite::kBuryExhausted, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kSettleKept, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kSettleDeleted, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kSettleRetry, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kSettleDead, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kSettleReleased, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kExtendLease, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kListLive, "orders_outbox_claim"},
+      {sql::sqlite::kListDelivered, "orders_outbox_processed"},
+      {sql::sqlite::kListAggregate, "orders_outbox_aggregate"},
+      {sql::sqlite::kListTenant, "orders_outbox_tenant"},
+      {sql::sqlite::kGetMessage, "orders_outbox_id"},
+      {sql::sqlite::kStatsLive, "orders_outbox_claim"},
+      {sql::sqlite::kStatsDead, "orders_outbox_claim"},
+      {sql::sqlite::kStatsDelivered, "orders_outbox_processed"},
+      {sql::sqlite::kStatsOldest, "orders_outbox_claim"},
+      {sql::sqlite::kTargetIds, "orders_outbox_id"},
+      {sql::sqlite::kTargetDead, "orders_outbox_claim"},
+      {sql::sqlite::kPurgeDelivered, "orders_outbox_processed"},
+      {sql::sqlite::kPurgeDead, "orders_outbox_claim"},
+      {sql::sqlite::kCountUndelivered, "orders_outbox_claim"},
+  };
+  for (const auto& [sql, index] : expected) {
+    const std::string plan = Plan(*connection, sql);
+    EXPECT_THAT(plan, HasSubstr(index)) << sql;
+    EXPECT_THAT(plan, Not(HasSubstr("TEMP B-TREE"))) << sql;
+  }
+}
+
+}  // namespace
+}  // namespace outbox::store::sqlite
