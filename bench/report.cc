@@ -78,7 +78,7 @@ std::string FormatNumber(double value) {
   std::string text = digits;
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::size_t first = text.starts_with('-') ? 1 : 0;
-  for (std::size_t at = point; at > first + 3;) text.insert(at -= 3, ",");
+  for (std::size_t at = point; at > first + 3;) text.insert(at -= 3, 1, ',');
   return text;
 }
 
