@@ -43,7 +43,7 @@ class JsonObject {
   }
 
   // The whole object. Nothing may be added afterwards.
-  std::string Finish() && {
+  std::string Finish() {
     text_ += '}';
     return std::move(text_);
   }

@@ -53,7 +53,7 @@ std::string Json(Level level, std::string_view message, std::span<const Field> f
     if (IsEmpty(field)) continue;
     std::visit([&](const auto& value) { line.Add(field.name(), value); }, field.value());
   }
-  return std::move(line).Finish();
+  return line.Finish();
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ std::shared_ptr<Engine> Engine::Start(RelayOptions options, std::string table,
 }
 
 void Engine::WatchForWork() {
+  if (!options_.listen && !store_->traits().watch_is_free) return;
   auto watch = store_->WatchForWork(
       [weak = weak_from_this()] {
         const auto engine = weak.lock();

@@ -54,8 +54,7 @@ Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOp
                                               .claim_mode = options.claim_mode,
                                               .filter = options.filter,
                                               .keep_delivered = options.retention.count() > 0,
-                                              .async_ack = options.async_ack,
-                                              .listen = options.listen},
+                                              .async_ack = options.async_ack},
                                              Deadline::After(kOpenTimeout)));
   // A sink that can never work is said now; one that is only away is waited for.
   const Status opened = sink->Open(Deadline::After(options.dispatch_timeout));

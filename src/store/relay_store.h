@@ -85,6 +85,8 @@ struct RelayStoreTraits {
   std::size_t claims_max = 64;
   // False where leases do not apply (transaction claims): Extend has nothing to do.
   bool leases = true;
+  // True where WatchForWork costs producers nothing, so that it is always worth using.
+  bool watch_is_free = false;
 };
 
 class RelayStore {
@@ -106,8 +108,8 @@ class RelayStore {
   // True when no message is left that is due, leased or waiting for a retry.
   virtual Result<bool> Drained(Deadline deadline) = 0;
 
-  // Calls `on_work`, perhaps spuriously, soon after messages were committed. No value (and a notice
-  // in the status's message) when this store has no such signal or its self-test failed.
+  // Calls `on_work`, perhaps spuriously, soon after messages were committed. Fails, with a message for
+  // people, when the signal's self-test failed; polling then has to do.
   virtual Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
                                                       Deadline deadline) = 0;
 };
@@ -120,9 +122,6 @@ struct RelayStoreOptions {
   RelayFilter filter;
   bool keep_delivered = true;
   bool async_ack = false;
-  // PostgreSQL: WatchForWork listens for NOTIFY. SQLite's signal costs producers nothing and is
-  // always on.
-  bool listen = false;
 };
 
 }  // namespace outbox::store

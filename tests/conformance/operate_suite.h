@@ -95,6 +95,9 @@ TEST_P(OperateSuite, PagesTileTheListWithoutGapsOrRepeats) {
   const auto relay = OpenRelay();
   SettleAll(*Next(*relay), Kind::kDead);
   EXPECT_EQ(ListAll({.status = MessageStatus::kDead, .limit = 2}), pending) << "oldest first";
+  auto everything = EnqueueNumbered(3);
+  everything.insert(everything.end(), pending.begin(), pending.end());
+  EXPECT_EQ(ListAll({.limit = 2}), everything) << "the backlog, then the dead";
 }
 
 TEST_P(OperateSuite, DeliveredMessagesAreListedNewestFirst) {

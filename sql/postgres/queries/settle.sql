@@ -1,18 +1,18 @@
 -- Records the outcomes of messages of a lease claim, of any kind, in one statement.
 --
--- $1 ctids, $2 seqs, $3 kinds (0 delivered, 1 retry, 2 dead, 3 released), $4 retry delays in
--- milliseconds, $5 errors: arrays of one length
--- $6 token            rows that do not carry it are not ours, and are left alone
--- $7 keep_delivered   false: delivered rows are deleted
+-- $1 ids, $2 kinds (0 delivered, 1 retry, 2 dead, 3 released), $3 retry delays in milliseconds,
+-- $4 errors: arrays of one length
+-- $5 token            rows that do not carry it are not ours, and are left alone
+-- $6 keep_delivered   false: delivered rows are deleted
 --
--- Index: none, by ctid. The seq is compared because a ctid is used again after its row moved.
+-- Index: NAME_pkey. Finding rows by index, unlike by ctid, lets the server tidy a page up as it goes,
+-- and so makes room there for HOT updates; it also finds rows that moved since they were claimed.
 WITH outcome AS (
-  SELECT * FROM unnest($1::tid[], $2::bigint[], $3::smallint[], $4::bigint[], $5::text[])
-    AS o (address, seq, kind, retry_in, error)
+  SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::text[])
+    AS o (id, kind, retry_in, error)
 ), deleted AS (
   DELETE FROM {{table}} AS m USING outcome AS o
-  WHERE o.kind = 0 AND NOT $7::boolean
-    AND m.ctid = o.address AND m.seq = o.seq AND m.locked_by = $6::text
+  WHERE o.kind = 0 AND NOT $6::boolean AND m.id = o.id AND m.locked_by = $5::text
   RETURNING m.seq
 ), updated AS (
   UPDATE {{table}} AS m SET
@@ -28,7 +28,7 @@ WITH outcome AS (
     last_error = CASE WHEN o.kind = 0 THEN NULL WHEN o.kind = 3 THEN m.last_error ELSE o.error END,
     updated_at = statement_timestamp()
   FROM outcome AS o
-  WHERE (o.kind <> 0 OR $7) AND m.ctid = o.address AND m.seq = o.seq AND m.locked_by = $6::text
+  WHERE (o.kind <> 0 OR $6) AND m.id = o.id AND m.locked_by = $5::text
   RETURNING m.seq
 )
 SELECT seq FROM deleted UNION ALL SELECT seq FROM updated

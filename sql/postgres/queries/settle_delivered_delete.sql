@@ -1,5 +1,11 @@
--- Deletes all that a lease claim still holds, being delivered. The fast path of settle.sql.
+-- Deletes messages of a lease claim, being delivered. The fast path of settle.sql.
 --
--- $1 ctids, $2 token
--- Index: none, by ctid. A row that is no longer ours, or moved, is not returned.
-DELETE FROM {{table}} WHERE ctid = ANY ($1::tid[]) AND locked_by = $2::text RETURNING seq
+-- $1 ctids, $2 seqs: arrays of one length
+-- $3 token            rows that do not carry it are not ours, and are left alone
+--
+-- Index: none, by ctid. The seq is compared because a ctid is used again after its row has moved.
+-- A row that is no longer ours, or has moved, is not returned.
+DELETE FROM {{table}} AS m
+USING unnest($1::tid[], $2::bigint[]) AS o (address, seq)
+WHERE m.ctid = o.address AND m.seq = o.seq AND m.locked_by = $3::text
+RETURNING m.seq

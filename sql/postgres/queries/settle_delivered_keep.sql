@@ -1,9 +1,13 @@
--- Marks all that a lease claim still holds as delivered. The fast path of settle.sql.
+-- Marks messages of a lease claim as delivered. The fast path of settle.sql.
 --
--- $1 ctids, $2 token
--- Index: none, by ctid. A row that is no longer ours, or moved, is not returned.
-UPDATE {{table}} SET
+-- $1 ctids, $2 seqs: arrays of one length
+-- $3 token            rows that do not carry it are not ours, and are left alone
+--
+-- Index: none, by ctid. The seq is compared because a ctid is used again after its row has moved.
+-- A row that is no longer ours, or has moved, is not returned.
+UPDATE {{table}} AS m SET
   status = 'delivered', processed_at = statement_timestamp(), locked_by = NULL, locked_until = NULL,
   last_error = NULL, updated_at = statement_timestamp()
-WHERE ctid = ANY ($1::tid[]) AND locked_by = $2::text
-RETURNING seq
+FROM unnest($1::tid[], $2::bigint[]) AS o (address, seq)
+WHERE m.ctid = o.address AND m.seq = o.seq AND m.locked_by = $3::text
+RETURNING m.seq

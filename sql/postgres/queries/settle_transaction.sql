@@ -1,18 +1,17 @@
 -- Records the outcomes of all messages of a transaction claim, in one statement. The rows are locked
 -- by this transaction, so nothing has to be compared; an attempt is counted now, unless released.
 --
--- $1 ctids, $2 seqs, $3 kinds (0 delivered, 1 retry, 2 dead, 3 released), $4 retry delays in
--- milliseconds, $5 errors: arrays of one length
--- $6 keep_delivered   false: delivered rows are deleted
+-- $1 ctids, $2 kinds (0 delivered, 1 retry, 2 dead, 3 released), $3 retry delays in milliseconds,
+-- $4 errors: arrays of one length
+-- $5 keep_delivered   false: delivered rows are deleted
 --
 -- Index: none, by ctid.
 WITH outcome AS (
-  SELECT * FROM unnest($1::tid[], $2::bigint[], $3::smallint[], $4::bigint[], $5::text[])
-    AS o (address, seq, kind, retry_in, error)
+  SELECT * FROM unnest($1::tid[], $2::smallint[], $3::bigint[], $4::text[])
+    AS o (address, kind, retry_in, error)
 ), deleted AS (
   DELETE FROM {{table}} AS m USING outcome AS o
-  WHERE o.kind = 0 AND NOT $6::boolean
-    AND m.ctid = o.address AND m.seq = o.seq
+  WHERE o.kind = 0 AND NOT $5::boolean AND m.ctid = o.address
   RETURNING m.seq
 ), updated AS (
   UPDATE {{table}} AS m SET
@@ -28,7 +27,7 @@ WITH outcome AS (
     last_error = CASE WHEN o.kind = 0 THEN NULL WHEN o.kind = 3 THEN m.last_error ELSE o.error END,
     updated_at = statement_timestamp()
   FROM outcome AS o
-  WHERE (o.kind <> 0 OR $6) AND m.ctid = o.address AND m.seq = o.seq
+  WHERE (o.kind <> 0 OR $5) AND m.ctid = o.address
   RETURNING m.seq
 )
 SELECT seq FROM deleted UNION ALL SELECT seq FROM updated

@@ -35,7 +35,7 @@ void AppendJsonLine(const Message& message, std::string& out) {
       .Add("created_at", base::FormatTimestamp(message.created_at));
   if (!message.headers.empty()) line.AddRaw("headers", message::HeadersToJson(message.headers));
   line.AddRaw("payload", OnOneLine(message.payload));
-  out += std::move(line).Finish();
+  out += line.Finish();
   out += '\n';
 }
 

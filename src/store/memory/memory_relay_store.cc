@@ -47,7 +47,7 @@ MemoryRelayStore::MemoryRelayStore(MemoryStore& store, RelayStoreOptions options
 MemoryRelayStore::~MemoryRelayStore() { StopLeading(); }
 
 RelayStoreTraits MemoryRelayStore::traits() const noexcept {
-  return {.leases = options_.claim_mode == ClaimMode::kLease};
+  return {.leases = options_.claim_mode == ClaimMode::kLease, .watch_is_free = true};
 }
 
 bool MemoryRelayStore::Wanted(const Message& message) const {

@@ -10,11 +10,15 @@ namespace outbox::store::postgres {
 namespace {
 
 using sql::postgres::kExtendLease;
-using sql::postgres::kExtendLeaseById;
 using sql::postgres::kSettle;
-using sql::postgres::kSettleById;
 using sql::postgres::kSettleDeliveredDelete;
 using sql::postgres::kSettleDeliveredKeep;
+
+bool AllDelivered(std::span<const Outcome> outcomes) {
+  return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return outcome.kind == Outcome::Kind::kDelivered;
+  });
+}
 
 // Those of `all` that are not in `touched`, a set of flags by message index.
 std::vector<Outcome> Missing(std::span<const Outcome> all, const std::vector<bool>& touched) {
@@ -33,10 +37,8 @@ SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::Ta
       keep_delivered(keep),
       async_ack(async),
       settle(table, kSettle),
-      settle_by_id(table, kSettleById),
       settle_delivered(table, keep ? kSettleDeliveredKeep : kSettleDeliveredDelete),
-      extend(table, kExtendLease),
-      extend_by_id(table, kExtendLeaseById) {}
+      extend(table, kExtendLease) {}
 
 LeaseClaim::LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token,
                        std::vector<Message> messages, std::vector<ClaimedRow> rows,
@@ -57,11 +59,6 @@ std::uint32_t LeaseClaim::IndexOf(std::int64_t seq) const {
   return found->second;
 }
 
-std::size_t LeaseClaim::UnsettledCount() const {
-  return static_cast<std::size_t>(std::count_if(
-      rows_.begin(), rows_.end(), [](const ClaimedRow& row) { return !row.settled; }));
-}
-
 Result<Rows> LeaseClaim::Write(const Statement& statement, const Params& params,
                                Deadline deadline) {
   static const Statement kBegin("BEGIN");
@@ -75,15 +72,15 @@ Result<Rows> LeaseClaim::Write(const Statement& statement, const Params& params,
   return std::move(rows[2]);
 }
 
-Result<Rows> LeaseClaim::SettleByTid(std::span<const Outcome> outcomes, Deadline deadline) {
+Result<Rows> LeaseClaim::WriteDelivered(std::span<const Outcome> outcomes, Deadline deadline) {
   const Settlement settlement(outcomes, messages_, rows_);
-  // The fast statement compares no seq: it is right only when every row with our token is meant.
-  if (settlement.AllDelivered() && outcomes.size() == UnsettledCount()) {
-    Params params;
-    params.TidArray(settlement.tids).Text(token_);
-    return Write(lane_->settle_delivered, params, deadline);
-  }
-  Params params = settlement.ByTid();
+  Params params;
+  params.TidArray(settlement.tids).Int8Array(settlement.seqs).Text(token_);
+  return Write(lane_->settle_delivered, params, deadline);
+}
+
+Result<Rows> LeaseClaim::WriteAny(std::span<const Outcome> outcomes, Deadline deadline) {
+  Params params = Settlement(outcomes, messages_, rows_).ById();
   params.Text(token_).Bool(lane_->keep_delivered);
   return Write(lane_->settle, params, deadline);
 }
@@ -96,13 +93,13 @@ Result<SettleReport> LeaseClaim::Settle(std::span<const Outcome> outcomes, Deadl
   const auto note = [&](const Rows& rows) {
     for (int row = 0; row < rows.size(); ++row) touched[IndexOf(rows.Int8(row, 0))] = true;
   };
-  OUTBOX_ASSIGN_OR_RETURN(const Rows by_tid, SettleByTid(outcomes, deadline));
-  note(by_tid);
-  if (const auto moved = Missing(outcomes, touched); !moved.empty()) {
-    Params params = Settlement(moved, messages_, rows_).ById();
-    params.Text(token_).Bool(lane_->keep_delivered);
-    OUTBOX_ASSIGN_OR_RETURN(const Rows by_id, Write(lane_->settle_by_id, params, deadline));
-    note(by_id);
+  if (AllDelivered(outcomes)) {
+    OUTBOX_ASSIGN_OR_RETURN(const Rows delivered, WriteDelivered(outcomes, deadline));
+    note(delivered);
+  }
+  if (const auto rest = Missing(outcomes, touched); !rest.empty()) {
+    OUTBOX_ASSIGN_OR_RETURN(const Rows written, WriteAny(rest, deadline));
+    note(written);
   }
   for (const Outcome& outcome : outcomes) {
     rows_[outcome.index].settled = true;
@@ -114,14 +111,14 @@ Result<SettleReport> LeaseClaim::Settle(std::span<const Outcome> outcomes, Deadl
 Result<std::vector<std::uint32_t>> LeaseClaim::Extend(std::chrono::milliseconds lease,
                                                       Deadline deadline) {
   const std::lock_guard lock(lane_->mutex);
-  std::vector<Tid> tids;
-  for (const ClaimedRow& row : rows_) {
-    if (!row.settled) tids.push_back(row.tid);
-  }
   std::vector<std::uint32_t> missing;
-  if (tids.empty()) return missing;
+  std::vector<Uuid> ids;
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    if (!rows_[i].settled) ids.push_back(messages_[i].id);
+  }
+  if (ids.empty()) return missing;
   Params params;
-  params.TidArray(tids).Text(token_).Int8(lease.count());
+  params.UuidArray(ids).Text(token_).Int8(lease.count());
   OUTBOX_ASSIGN_OR_RETURN(const Rows extended,
                           lane_->connection.Execute(lane_->extend, params, deadline));
   std::vector<bool> touched(messages_.size(), false);
@@ -133,25 +130,7 @@ Result<std::vector<std::uint32_t>> LeaseClaim::Extend(std::chrono::milliseconds 
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     if (!rows_[i].settled && !touched[i]) missing.push_back(i);
   }
-  if (!missing.empty()) OUTBOX_RETURN_IF_ERROR(ExtendById(lease, missing, deadline));
   return missing;
-}
-
-// Takes those it finds out of `missing`.
-Status LeaseClaim::ExtendById(std::chrono::milliseconds lease, std::vector<std::uint32_t>& missing,
-                              Deadline deadline) {
-  std::vector<Uuid> ids;
-  for (const std::uint32_t index : missing) ids.push_back(messages_[index].id);
-  Params params;
-  params.UuidArray(ids).Text(token_).Int8(lease.count());
-  OUTBOX_ASSIGN_OR_RETURN(const Rows extended,
-                          lane_->connection.Execute(lane_->extend_by_id, params, deadline));
-  for (int row = 0; row < extended.size(); ++row) {
-    const std::uint32_t index = IndexOf(extended.Int8(row, 0));
-    rows_[index].tid = extended.TidAt(row, 1);
-    std::erase(missing, index);
-  }
-  return Status::Ok();
 }
 
 }  // namespace outbox::store::postgres

@@ -32,10 +32,8 @@ struct SettleLane {
   // The commit does not wait for the disk.
   const bool async_ack;
   const Statement settle;
-  const Statement settle_by_id;
   const Statement settle_delivered;
   const Statement extend;
-  const Statement extend_by_id;
 };
 
 class LeaseClaim final : public Claim {
@@ -51,11 +49,9 @@ class LeaseClaim final : public Claim {
 
  private:
   Result<Rows> Write(const Statement& statement, const Params& params, Deadline deadline);
-  Result<Rows> SettleByTid(std::span<const Outcome> outcomes, Deadline deadline);
-  Status ExtendById(std::chrono::milliseconds lease, std::vector<std::uint32_t>& missing,
-                    Deadline deadline);
+  Result<Rows> WriteDelivered(std::span<const Outcome> outcomes, Deadline deadline);
+  Result<Rows> WriteAny(std::span<const Outcome> outcomes, Deadline deadline);
   std::uint32_t IndexOf(std::int64_t seq) const;
-  std::size_t UnsettledCount() const;
 
   const std::shared_ptr<SettleLane> lane_;
   const std::string token_;

@@ -87,7 +87,6 @@ Params TenantParams(const ListFilter& filter, const Position& after, std::int64_
   params.Int8(limit).Int8(after.seq).UuidOrNull(filter.tenant_id);
   AddStatus(params, filter);
   params.TextUnlessEmpty(filter.topic).TextUnlessEmpty(filter.key);
-  params.Bool(filter.status == MessageStatus::kDelivered);
   return params;
 }
 
@@ -104,7 +103,9 @@ Result<ListQuery> MakeListQuery(const ListFilter& filter) {
     case ListKind::kAggregate:
       return ListQuery{queries::kListAggregate, AggregateParams(filter, after, limit)};
     case ListKind::kTenant:
-      return ListQuery{queries::kListTenant, TenantParams(filter, after, limit)};
+      return ListQuery{filter.status == MessageStatus::kDelivered ? queries::kListTenant
+                                                                  : queries::kListTenantLive,
+                       TenantParams(filter, after, limit)};
   }
   return Status::Permanent(Code::kInternal, "unknown kind of list");
 }

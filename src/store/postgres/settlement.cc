@@ -1,7 +1,5 @@
 #include "store/postgres/settlement.h"
 
-#include <algorithm>
-
 namespace outbox::store::postgres {
 
 std::int16_t KindNumber(Outcome::Kind kind) noexcept {
@@ -26,19 +24,15 @@ Settlement::Settlement(std::span<const Outcome> outcomes, std::span<const Messag
   }
 }
 
-bool Settlement::AllDelivered() const {
-  return std::all_of(kinds.begin(), kinds.end(), [](std::int16_t kind) { return kind == 0; });
-}
-
 Params Settlement::ByTid() const {
   Params params;
-  params.TidArray(tids).Int8Array(seqs).Int2Array(kinds).Int8Array(retry_ms).TextArray(errors);
+  params.TidArray(tids).Int2Array(kinds).Int8Array(retry_ms).TextArray(errors);
   return params;
 }
 
 Params Settlement::ById() const {
   Params params;
-  params.UuidArray(ids).Int8Array(seqs).Int2Array(kinds).Int8Array(retry_ms).TextArray(errors);
+  params.UuidArray(ids).Int2Array(kinds).Int8Array(retry_ms).TextArray(errors);
   return params;
 }
 

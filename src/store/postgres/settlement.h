@@ -24,11 +24,9 @@ struct Settlement {
   Settlement(std::span<const Outcome> outcomes, std::span<const Message> messages,
              std::span<const ClaimedRow> rows);
 
-  bool AllDelivered() const;
-
-  // The parameters of settle.sql and its kin up to the errors: $1 to $5.
-  Params ByTid() const;
+  // The parameters $1 to $4 of settle.sql, and of settle_transaction.sql.
   Params ById() const;
+  Params ByTid() const;
 
   std::vector<Tid> tids;
   std::vector<Uuid> ids;

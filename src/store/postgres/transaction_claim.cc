@@ -1,10 +1,10 @@
 #include "store/postgres/transaction_claim.h"
 
 #include <array>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
-#include "base/text.h"
 #include "sql/postgres.h"
 
 namespace outbox::store::postgres {
@@ -73,11 +73,11 @@ Result<SettleReport> TransactionClaim::Settle(std::span<const Outcome> outcomes,
     if (std::exchange(rows_[outcome.index].settled, true)) continue;
     outcomes_.push_back(outcome);
   }
-  if (outcomes_.size() == messages_.size()) OUTBOX_RETURN_IF_ERROR(Commit(deadline));
-  return SettleReport{};
+  if (outcomes_.size() < messages_.size()) return SettleReport{};
+  return Commit(deadline);
 }
 
-Status TransactionClaim::Commit(Deadline deadline) {
+Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
   static const Statement kCommit("COMMIT");
   open_ = false;
   if (!connection_->Healthy() || connection_->session() != session_) return Void();
@@ -86,15 +86,23 @@ Status TransactionClaim::Commit(Deadline deadline) {
   const Params none;
   const std::array<Connection::Step, 2> steps{{{&lanes_->settle, &params}, {&kCommit, &none}}};
   const auto written = connection_->Pipeline(steps, deadline, session_);
-  if (written.ok()) {
-    OUTBOX_CHECK(static_cast<std::size_t>(written->front().size()) == outcomes_.size());
-    return Status::Ok();
-  }
+  if (written.ok()) return Missing(written->front());
   connection_->Close();
   if (written.error().disposition() == Disposition::kInDoubt) return written.error();
   return Status::Permanent(written.error().code(), written.error().message())
       .WithHint(written.error().hint())
       .WithNative(written.error().native());
+}
+
+// Rows that are locked can not go away, but a trigger of the user's can refuse a change.
+SettleReport TransactionClaim::Missing(const Rows& touched) const {
+  std::unordered_set<std::int64_t> seqs;
+  for (int row = 0; row < touched.size(); ++row) seqs.insert(touched.Int8(row, 0));
+  SettleReport report;
+  for (std::uint32_t i = 0; i < messages_.size(); ++i) {
+    if (!seqs.contains(messages_[i].seq)) report.lost.push_back(i);
+  }
+  return report;
 }
 
 Result<std::vector<std::uint32_t>> TransactionClaim::Extend(std::chrono::milliseconds, Deadline) {

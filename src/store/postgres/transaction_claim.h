@@ -58,7 +58,8 @@ class TransactionClaim final : public Claim {
 
  private:
   Status Void() const;
-  Status Commit(Deadline deadline);
+  Result<SettleReport> Commit(Deadline deadline);
+  SettleReport Missing(const Rows& touched) const;
 
   const std::shared_ptr<TransactionLanes> lanes_;
   std::unique_ptr<Connection> connection_;

@@ -72,7 +72,7 @@ Status Connection::EnterWal() {
   if (read_only()) return Status::Ok();
   // SQLite does not call the busy handler for this switch, as two that wait could wait for ever.
   Status status = Execute("PRAGMA journal_mode = WAL");
-  while (status.code() == Code::kUnavailable && !deadline_.passed()) {
+  while ((sqlite3_errcode(handle_.get()) & 0xff) == SQLITE_BUSY && !deadline_.passed()) {
     std::this_thread::sleep_for(kBusyWaitMax);
     status = Execute("PRAGMA journal_mode = WAL");
   }

@@ -12,7 +12,7 @@ class LeaseStore final : public RelayStoreBase {
   LeaseStore(const std::string& path, const RelayStoreOptions& options,
              std::shared_ptr<const LeaseTable> table);
 
-  RelayStoreTraits traits() const noexcept override { return {}; }
+  RelayStoreTraits traits() const noexcept override { return {.watch_is_free = true}; }
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
 
  private:

@@ -26,18 +26,20 @@ struct Position {
   std::int64_t seq;
 };
 
-enum class Order : std::uint8_t { kLive, kDelivered, kAggregate, kTenant };
+enum class Order : std::uint8_t { kLive, kDead, kDelivered, kAggregate, kTenant };
 
 Order ChooseOrder(const ListFilter& filter) {
   if (!filter.aggregate_id.empty()) return Order::kAggregate;
   if (filter.tenant_id) return Order::kTenant;
   if (filter.status == MessageStatus::kDelivered) return Order::kDelivered;
+  if (filter.status == MessageStatus::kDead) return Order::kDead;
   return Order::kLive;
 }
 
 std::string_view StatementOf(Order order) {
   switch (order) {
     case Order::kLive: return sql::sqlite::kListLive;
+    case Order::kDead: return sql::sqlite::kListDead;
     case Order::kDelivered: return sql::sqlite::kListDelivered;
     case Order::kAggregate: return sql::sqlite::kListAggregate;
     case Order::kTenant: return sql::sqlite::kListTenant;
@@ -45,10 +47,10 @@ std::string_view StatementOf(Order order) {
   return {};
 }
 
-Position FirstPosition(Order order, const ListFilter& filter) {
-  if (order != Order::kLive) return {kLargest, kLargest};
-  if (filter.status == MessageStatus::kDead) return {kLargest, 0};
-  return {std::numeric_limits<std::int64_t>::min(), 0};
+Position FirstPosition(Order order) {
+  const bool ascending = order == Order::kLive || order == Order::kDead;
+  return ascending ? Position{std::numeric_limits<std::int64_t>::min(), 0}
+                   : Position{kLargest, kLargest};
 }
 
 // "<at>-<seq>"
@@ -79,7 +81,7 @@ Position PositionOf(const Query& row, Order order) {
   constexpr int kAvailableAt = 15;
   constexpr int kProcessedAt = 21;
   const std::int64_t seq = row.Int(kSeq);
-  if (order == Order::kLive) return {row.Int(kAvailableAt), seq};
+  if (order == Order::kLive || order == Order::kDead) return {row.Int(kAvailableAt), seq};
   if (order == Order::kDelivered) return {row.Int(kProcessedAt), seq};
   return {0, seq};
 }
@@ -102,10 +104,12 @@ Result<ListPage> ReadPage(Query& query, const message::TableName& table, Order o
 
 Result<ListPage> ListMessages(Connection& connection, const message::TableName& table,
                               const ListFilter& filter) {
-  const Order order = ChooseOrder(filter);
-  Position start = FirstPosition(order, filter);
+  Order order = ChooseOrder(filter);
+  Position start = FirstPosition(order);
   if (!filter.after.empty()) {
     OUTBOX_ASSIGN_OR_RETURN(start, ParsePosition(filter.after));
+    // The live ones are behind this page; what follows is the dead.
+    if (order == Order::kLive && start.at == kLargest) order = Order::kDead;
   }
   std::optional<std::string_view> status;
   if (filter.status) status = ToString(*filter.status);

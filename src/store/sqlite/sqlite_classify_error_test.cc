@@ -72,6 +72,13 @@ TEST(ClassifyError, WhatAPersonCanMendHasAHint) {
   }
 }
 
+TEST(ClassifyError, AMissingTableIsNotFound) {
+  const Status status = ClassifyError(SQLITE_ERROR, "x", "no such table: main.orders_outbox");
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("orders_outbox"));
+  EXPECT_THAT(status.hint(), HasSubstr("migrate up"));
+}
+
 TEST(ClassifyError, ACommitThatMayBeOnDiskIsInDoubt) {
   EXPECT_EQ(ClassifyCommitError(SQLITE_IOERR_FSYNC, "x", "").disposition(), Disposition::kInDoubt);
   EXPECT_EQ(ClassifyCommitError(SQLITE_FULL, "x", "").disposition(), Disposition::kRetry);

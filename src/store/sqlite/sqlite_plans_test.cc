@@ -40,6 +40,7 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kSettleReleased, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kExtendLease, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kListLive, "orders_outbox_claim"},
+      {sql::sqlite::kListDead, "orders_outbox_claim (available_at=? AND seq>?)"},
       {sql::sqlite::kListDelivered, "orders_outbox_processed"},
       {sql::sqlite::kListAggregate, "orders_outbox_aggregate"},
       {sql::sqlite::kListTenant, "orders_outbox_tenant"},

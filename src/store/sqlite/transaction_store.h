@@ -25,7 +25,9 @@ class TransactionStore final : public RelayStoreBase {
   TransactionStore(const std::string& path, const RelayStoreOptions& options,
                    std::shared_ptr<const LeaseTable> table);
 
-  RelayStoreTraits traits() const noexcept override { return {.claims_max = 1, .leases = false}; }
+  RelayStoreTraits traits() const noexcept override {
+    return {.claims_max = 1, .leases = false, .watch_is_free = true};
+  }
   // While a claim is open this returns an empty one.
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
 

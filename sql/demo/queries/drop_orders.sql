@@ -1,0 +1,2 @@
+-- Removes the shop's business table.
+DROP TABLE {{table}}

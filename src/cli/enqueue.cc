@@ -1,0 +1,275 @@
+#include "outbox/enqueue.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/json_object.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/message_line.h"
+#include "cli/progress.h"
+#include "message/validate.h"
+
+namespace outbox::cli {
+namespace {
+
+using base::StrCat;
+
+constexpr std::size_t kBatchMax = 1000;
+constexpr std::size_t kRefusedShownMax = 20;
+
+struct Options {
+  std::string database;
+  std::string table;
+  std::string topics = "strict";
+  bool skip_invalid = false;
+  bool json = false;
+  // One message; without a topic, messages come from standard input.
+  NewMessage message;
+  std::string id;
+  std::string tenant_id;
+  std::vector<std::string> headers;
+  std::string delay;
+  std::string available_at;
+};
+
+EnqueueOptions ToEnqueueOptions(const Options& options) {
+  return {.topics = options.topics == "relaxed" ? TopicRule::kRelaxed : TopicRule::kStrict};
+}
+
+Result<NewMessage> MessageFromFlags(const Options& options) {
+  NewMessage message = options.message;
+  if (message.payload.empty()) {
+    return Status::Invalid("--payload: is required with --topic")
+        .WithHint("give JSON, or leave --topic out and write JSON lines to standard input");
+  }
+  const auto read_id = [](const std::string& text, const char* flag,
+                          std::optional<Uuid>& out) -> Status {
+    if (text.empty()) return Status::Ok();
+    out = Uuid::Parse(text);
+    return out ? Status::Ok() : Status::Invalid(StrCat(flag, ": '", text, "' is not a UUID"));
+  };
+  OUTBOX_RETURN_IF_ERROR(read_id(options.id, "--id", message.id));
+  OUTBOX_RETURN_IF_ERROR(read_id(options.tenant_id, "--tenant", message.tenant_id));
+  for (const std::string& header : options.headers) {
+    const std::size_t equals = header.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Status::Invalid("--header: is not of the form NAME=VALUE");
+    }
+    message.headers.emplace_back(header.substr(0, equals), header.substr(equals + 1));
+  }
+  if (!options.delay.empty()) {
+    OUTBOX_ASSIGN_OR_RETURN(message.delay, base::ParseDuration(options.delay));
+  }
+  if (!options.available_at.empty()) {
+    message.available_at = base::ParseTimestamp(options.available_at);
+    if (!message.available_at) {
+      return Status::Invalid(StrCat("--available-at: '", options.available_at, "' is not a time"))
+          .WithHint("write it as 2026-01-05T00:00:00Z");
+    }
+  }
+  return message;
+}
+
+// Runs `write` in a transaction of its own.
+template <typename Write>
+auto InTransaction(store::Session& session, Write write) -> decltype(write(session.executor())) {
+  OUTBOX_RETURN_IF_ERROR(session.Begin());
+  auto written = write(session.executor());
+  if (!written.ok()) {
+    session.Rollback();
+    return written;
+  }
+  OUTBOX_RETURN_IF_ERROR(session.Commit());
+  return written;
+}
+
+Status EnqueueOne(const Options& options, store::Session& session) {
+  OUTBOX_ASSIGN_OR_RETURN(const NewMessage message, MessageFromFlags(options));
+  OUTBOX_ASSIGN_OR_RETURN(const Enqueued enqueued, InTransaction(session, [&](Executor& executor) {
+                            return Enqueue(executor, options.table, message,
+                                           ToEnqueueOptions(options));
+                          }));
+  if (options.json) {
+    std::cout << base::JsonObject()
+                     .Add("id", enqueued.id.ToString())
+                     .Add("seq", enqueued.seq)
+                     .Add("already_enqueued", enqueued.already_enqueued)
+                     .Finish()
+              << '\n';
+  } else {
+    std::cout << (enqueued.already_enqueued ? "already enqueued " : "enqueued ")
+              << enqueued.id.ToString() << " (seq " << enqueued.seq << ")\n";
+  }
+  return Status::Ok();
+}
+
+// Standard input's size when it is a file, for the bar.
+std::optional<std::uint64_t> InputBytes() {
+  struct stat info {};
+  if (fstat(STDIN_FILENO, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+class BulkEnqueue {
+ public:
+  BulkEnqueue(const Options& options, store::Session& session)
+      : options_(options), session_(session), progress_("enqueue", InputBytes()) {}
+
+  Status Run() {
+    std::string line;
+    while (std::getline(std::cin, line)) {
+      bytes_ += line.size() + 1;
+      ++line_number_;
+      if (base::Trim(line).empty()) continue;
+      Read(line);
+      if (batch_.size() + refused_in_batch_ >= kBatchMax) OUTBOX_RETURN_IF_ERROR(Flush());
+    }
+    OUTBOX_RETURN_IF_ERROR(Flush());
+    return refused_ == 0 ? Status::Ok() : Refused();
+  }
+
+  void PrintSummary() const {
+    if (options_.json) {
+      std::cout << base::JsonObject()
+                       .Add("enqueued", enqueued_)
+                       .Add("already_enqueued", already_enqueued_)
+                       .Add("refused", refused_)
+                       .Finish()
+                << '\n';
+    } else {
+      std::cout << "enqueued " << Plural(enqueued_, "message");
+      if (already_enqueued_ > 0)
+        std::cout << ", " << FormatCount(already_enqueued_) << " already there";
+      if (refused_ > 0) std::cout << ", " << FormatCount(refused_) << " refused";
+      std::cout << '\n';
+    }
+  }
+
+ private:
+  void Read(const std::string& line) {
+    if (batch_.empty() && refused_in_batch_ == 0) batch_first_line_ = line_number_;
+    auto message = ParseMessageLine(line);
+    Status status = message.error();
+    if (status.ok()) status = message::Validate(*message, ToEnqueueOptions(options_));
+    if (status.ok()) {
+      batch_.push_back(std::move(*message));
+      return;
+    }
+    ++refused_in_batch_;
+    if (++refused_ <= kRefusedShownMax) {
+      std::cerr << "line " << line_number_ << ": " << base::CleanError(status.message(), 512)
+                << '\n';
+    }
+  }
+
+  // One transaction: all of the batch, or none of it.
+  Status Flush() {
+    if (refused_in_batch_ > 0 && !options_.skip_invalid) return Refused();
+    refused_in_batch_ = 0;
+    if (batch_.empty()) return Status::Ok();
+    const auto written = InTransaction(session_, [&](Executor& executor) {
+      return EnqueueMany(executor, options_.table, batch_, ToEnqueueOptions(options_));
+    });
+    if (!written.ok()) return NotWritten(written.error());
+    for (const Enqueued& result : *written) {
+      ++(result.already_enqueued ? already_enqueued_ : enqueued_);
+    }
+    batch_.clear();
+    progress_.Update(bytes_, Plural(enqueued_ + already_enqueued_, "message"));
+    return Status::Ok();
+  }
+
+  Status NotWritten(const Status& why) const {
+    return Status(why.code() == Code::kInvalidArgument ? Code::kRejected : why.code(),
+                  why.disposition(),
+                  StrCat("lines ", batch_first_line_, " to ", line_number_, ": ", why.message()))
+        .WithHint(StrCat(why.hint(), why.hint().empty() ? "" : "; ",
+                         "no message of these lines was enqueued, all before them were"));
+  }
+
+  Status Refused() const {
+    return Status::Permanent(Code::kRejected, StrCat(Plural(refused_, "line"), " refused"))
+        .WithHint(options_.skip_invalid
+                      ? "all other lines were enqueued"
+                      : StrCat("nothing from line ", batch_first_line_,
+                               " on was enqueued; mend the input, or give --skip-invalid"));
+  }
+
+  const Options& options_;
+  store::Session& session_;
+  Progress progress_;
+  std::vector<NewMessage> batch_;
+  std::uint64_t line_number_ = 0;
+  std::uint64_t batch_first_line_ = 1;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t refused_in_batch_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t enqueued_ = 0;
+  std::uint64_t already_enqueued_ = 0;
+};
+
+Status Run(const Options& options) {
+  if (options.message.topic.empty() && isatty(STDIN_FILENO) == 1) {
+    return Status::Invalid("nothing to enqueue")
+        .WithHint("give --topic and --payload, or JSON lines on standard input");
+  }
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
+  OUTBOX_ASSIGN_OR_RETURN(const auto session, backend->OpenSession(CommandDeadline()));
+  if (!options.message.topic.empty()) return EnqueueOne(options, *session);
+  BulkEnqueue bulk(options, *session);
+  const Status status = bulk.Run();
+  bulk.PrintSummary();
+  return status;
+}
+
+void AddMessageFlags(CLI::App& command, Options& options) {
+  NewMessage& message = options.message;
+  const auto text = [&](const char* flag, std::string& field, const char* help) {
+    command.add_option(flag, field, help)->group("One message");
+  };
+  text("--topic", message.topic, "Topic: <module>.<aggregate>.<event>.vN");
+  text("--payload", message.payload, "Payload: JSON");
+  text("--key", message.key, "Ordering key");
+  text("--id", options.id, "Message id: a UUID; made when absent");
+  text("--namespace", message.name_space, "Namespace");
+  text("--event-type", message.event_type, "Event type");
+  command.add_option("--event-version", message.event_version, "Event version")
+      ->group("One message");
+  text("--aggregate-type", message.aggregate_type, "Aggregate type");
+  text("--aggregate-id", message.aggregate_id, "Aggregate id");
+  text("--tenant", options.tenant_id, "Tenant: a UUID");
+  text("--dedupe-key", message.dedupe_key, "A second message with it adds no row");
+  command.add_option("--header", options.headers, "NAME=VALUE; may be repeated")
+      ->group("One message");
+  text("--traceparent", message.traceparent, "W3C trace context");
+  text("--tracestate", message.tracestate, "W3C trace state");
+  text("--delay", options.delay, "Deliver this much later: 5m");
+  text("--available-at", options.available_at, "Deliver from this time on: 2026-01-05T00:00:00Z");
+}
+
+}  // namespace
+
+void AddEnqueue(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("enqueue", "Add one message, or JSON lines from standard input");
+  auto options = std::make_shared<Options>();
+  AddDatabaseFlag(*command, options->database);
+  AddTableFlag(*command, options->table, "Outbox table")->required();
+  command->add_option("--topics", options->topics, "Rule for topics: strict or relaxed")
+      ->check(CLI::IsMember({"strict", "relaxed"}));
+  command->add_flag("--skip-invalid", options->skip_invalid,
+                    "Enqueue the good lines of the input and report the bad ones");
+  AddJsonFlag(*command, options->json);
+  AddMessageFlags(*command, *options);
+  command->callback([&action, options] { action = [options] { return Run(*options); }; });
+}
+
+}  // namespace outbox::cli

@@ -1,0 +1,119 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/json_object.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/status_style.h"
+#include "cli/stored_message.h"
+#include "cli/table.h"
+
+namespace outbox::cli {
+namespace {
+
+constexpr std::size_t kLimitMax = 10'000;
+
+struct Options {
+  std::string database;
+  std::string table;
+  std::string status;
+  std::string tenant_id;
+  store::ListFilter filter;
+  bool json = false;
+};
+
+Result<store::ListFilter> MakeFilter(const Options& options) {
+  store::ListFilter filter = options.filter;
+  if (!options.status.empty()) filter.status = ParseMessageStatus(options.status);
+  if (!options.tenant_id.empty()) {
+    filter.tenant_id = Uuid::Parse(options.tenant_id);
+    if (!filter.tenant_id) {
+      return Status::Invalid(base::StrCat("--tenant: '", options.tenant_id, "' is not a UUID"));
+    }
+  }
+  return filter;
+}
+
+void PrintJson(const store::ListPage& page) {
+  std::vector<std::string> rows;
+  for (const store::StoredMessage& row : page.rows) rows.push_back(ToJson(row, false));
+  std::cout << base::JsonObject()
+                   .AddRaw("messages", base::JsonArray(rows))
+                   .AddUnlessEmpty("next", page.next)
+                   .Finish()
+            << '\n';
+}
+
+void PrintTable(const store::ListPage& page) {
+  Table table({{.title = "SEQ", .right = true},
+               {.title = "ID"},
+               {.title = "STATUS"},
+               {.title = "TOPIC", .cut = true},
+               {.title = "KEY", .cut = true},
+               {.title = "ATTEMPTS", .right = true},
+               {.title = "CREATED"},
+               {.title = "DUE"},
+               {.title = "LAST ERROR", .cut = true}});
+  const Timestamp now = Now();
+  for (const store::StoredMessage& row : page.rows) {
+    const bool waits = row.status == MessageStatus::kPending;
+    table.Add({{std::to_string(row.message.seq)},
+               {row.message.id.ToString()},
+               {std::string(ToString(row.status)), StyleOf(row.status)},
+               {row.message.topic},
+               {row.message.key},
+               {std::to_string(row.message.attempt)},
+               {FormatAge(row.message.created_at, now), Style::kDim},
+               {waits ? FormatAge(row.message.available_at, now) : "", Style::kDim},
+               {row.last_error}});
+  }
+  if (table.empty() && IsTerminal(STDOUT_FILENO)) {
+    std::cout << "no messages\n";
+    return;
+  }
+  std::cout << table.For(STDOUT_FILENO) << std::flush;
+  if (!page.next.empty()) std::cerr << "more: --after " << page.next << '\n';
+}
+
+Status Run(const Options& options) {
+  OUTBOX_ASSIGN_OR_RETURN(const store::ListFilter filter, MakeFilter(options));
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
+  OUTBOX_ASSIGN_OR_RETURN(const std::string table, TableToLookAt(*backend, options.table));
+  OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(table, CommandDeadline()));
+  OUTBOX_ASSIGN_OR_RETURN(const auto page, store->List(filter, CommandDeadline()));
+  options.json ? PrintJson(page) : PrintTable(page);
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddList(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("list", "List messages: the backlog and the dead");
+  auto options = std::make_shared<Options>();
+  AddDatabaseFlag(*command, options->database);
+  AddTableFlag(*command, options->table, "Outbox table; may be left out when there is only one");
+  command->add_option("--status", options->status, "Only this status")
+      ->check(CLI::IsMember({"pending", "processing", "delivered", "dead"}));
+  command->add_option("--topic", options->filter.topic, "Only this topic");
+  command->add_option("--key", options->filter.key, "Only this key");
+  command->add_option("--tenant", options->tenant_id, "Only this tenant");
+  auto* type = command->add_option("--aggregate-type", options->filter.aggregate_type,
+                                   "With --aggregate-id: the history of one aggregate");
+  auto* id =
+      command->add_option("--aggregate-id", options->filter.aggregate_id, "With --aggregate-type");
+  type->needs(id);
+  id->needs(type);
+  command->add_option("--limit", options->filter.limit, "Messages a page")
+      ->check(CLI::Range(std::size_t{1}, kLimitMax))
+      ->capture_default_str();
+  command->add_option("--after", options->filter.after, "The page after this one");
+  AddJsonFlag(*command, options->json);
+  command->callback([&action, options] { action = [options] { return Run(*options); }; });
+}
+
+}  // namespace outbox::cli

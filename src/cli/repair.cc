@@ -1,0 +1,173 @@
+#include "cli/repair.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+
+#include "base/json_object.h"
+#include "base/text.h"
+#include "cli/database.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/progress.h"
+#include "cli/status_style.h"
+#include "cli/table.h"
+
+namespace outbox::cli {
+namespace {
+
+using base::StrCat;
+
+// Rows a statement changes, so that none holds its locks for long.
+constexpr std::size_t kStep = 1000;
+constexpr std::size_t kShownMax = 20;
+constexpr std::size_t kIdsMax = 1000;
+
+Result<store::RepairTarget> MakeTarget(const RepairOptions& options) {
+  if (options.all_dead == !options.ids.empty()) {
+    return Status::Invalid("say which messages: ids, or --all-dead")
+        .WithHint("outboxd list --status dead shows them");
+  }
+  if (!options.topic.empty() && !options.all_dead) {
+    return Status::Invalid("--topic: goes with --all-dead only");
+  }
+  if (options.ids.size() > kIdsMax) {
+    return Status::Invalid(StrCat("more than ", kIdsMax, " ids at once"));
+  }
+  store::RepairTarget target{.all_dead = options.all_dead, .topic = options.topic};
+  for (const std::string& text : options.ids) {
+    const std::optional<Uuid> id = Uuid::Parse(text);
+    if (!id) return Status::Invalid(StrCat("'", text, "' is not a message id (a UUID)"));
+    target.ids.push_back(*id);
+  }
+  return target;
+}
+
+Status CheckLocal(const store::Backend& backend, const RepairOptions& options) {
+  const char* variable = std::getenv("OUTBOX_ALLOW_REMOTE");
+  const bool allowed =
+      options.allow_remote || (variable != nullptr && variable == std::string("1"));
+  if (allowed || backend.local()) return Status::Ok();
+  return Status::Permanent(Code::kPermission,
+                           StrCat(backend.description(), " is not on this machine"))
+      .WithHint("if you mean it, give --allow-remote or set OUTBOX_ALLOW_REMOTE=1");
+}
+
+// The rows themselves when a few are named, so that a mistyped id is seen before it matters.
+Status ShowTargets(store::InspectStore& store, const store::RepairTarget& target) {
+  Table table({{.title = "ID"},
+               {.title = "STATUS"},
+               {.title = "TOPIC", .cut = true},
+               {.title = "ATTEMPTS", .right = true},
+               {.title = "LAST ERROR", .cut = true}});
+  for (std::size_t i = 0; i < std::min(target.ids.size(), kShownMax); ++i) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto found, store.Get(target.ids[i], CommandDeadline()));
+    if (found) {
+      table.Add({{target.ids[i].ToString()},
+                 {std::string(ToString(found->status)), StyleOf(found->status)},
+                 {found->message.topic},
+                 {std::to_string(found->message.attempt)},
+                 {found->last_error}});
+    } else {
+      table.Add({{target.ids[i].ToString()}, {"not found", Style::kBad}, {""}, {""}, {""}});
+    }
+  }
+  if (!table.empty()) std::cerr << table.For(STDERR_FILENO);
+  if (target.ids.size() > kShownMax) {
+    std::cerr << "and " << target.ids.size() - kShownMax << " more\n";
+  }
+  return Status::Ok();
+}
+
+Status AskFirst(const Repair& repair, const RepairOptions& options, std::size_t count,
+                const std::string& where) {
+  if (options.yes) return Status::Ok();
+  if (!IsTerminal(STDIN_FILENO)) {
+    return Status::Invalid(StrCat(repair.imperative, ": would change ", Plural(count, "message"),
+                                  " and nobody is here to ask"))
+        .WithHint("give --yes, or --dry-run to look only");
+  }
+  const bool agreed =
+      Confirm(StrCat(repair.imperative, " ", Plural(count, "message"), " in ", where, "?"));
+  return agreed ? Status::Ok() : Status::Permanent(Code::kCancelled, "nothing was changed");
+}
+
+Result<std::size_t> Change(const Repair& repair, store::InspectStore& store,
+                           const store::RepairTarget& target, std::size_t planned) {
+  Progress progress(std::string(repair.imperative), planned);
+  std::size_t changed = 0;
+  // No further than planned: a relay may turn a retried message dead again while we go on.
+  while (changed < planned) {
+    OUTBOX_ASSIGN_OR_RETURN(
+        const std::size_t step,
+        (store.*repair.call)(target, false, std::min(kStep, planned - changed), CommandDeadline()));
+    if (step == 0) break;
+    changed += step;
+    progress.Update(changed, Plural(changed, "message"));
+  }
+  return changed;
+}
+
+void PrintOutcome(const Repair& repair, const RepairOptions& options, const std::string& table,
+                  std::size_t matched, std::size_t changed) {
+  if (options.json) {
+    std::cout << base::JsonObject()
+                     .Add("table", table)
+                     .Add("matched", matched)
+                     .Add("changed", changed)
+                     .Add("dry_run", options.dry_run)
+                     .Finish()
+              << '\n';
+  } else if (options.dry_run) {
+    std::cout << Plural(matched, "message") << " of " << table << " would be " << repair.done
+              << '\n';
+  } else {
+    std::cout << Plural(changed, "message") << " of " << table << " " << repair.done << '\n';
+  }
+}
+
+}  // namespace
+
+void AddRepairFlags(CLI::App& command, RepairOptions& options) {
+  AddDatabaseFlag(command, options.database);
+  AddTableFlag(command, options.table, "Outbox table")->required();
+  command.add_option("ids", options.ids, "Message ids");
+  command.add_flag("--all-dead", options.all_dead, "All dead messages");
+  command.add_option("--topic", options.topic, "With --all-dead: only of this topic");
+  command.add_flag("--dry-run", options.dry_run, "Only say how many messages would change");
+  command.add_flag("--yes,-y", options.yes, "Do not ask");
+  command.add_flag("--allow-remote", options.allow_remote,
+                   "Also on a database that is not on this machine");
+  AddJsonFlag(command, options.json);
+}
+
+Status RunRepair(const Repair& repair, const RepairOptions& options) {
+  OUTBOX_ASSIGN_OR_RETURN(const store::RepairTarget target, MakeTarget(options));
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
+  OUTBOX_RETURN_IF_ERROR(CheckLocal(*backend, options));
+  OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(options.table, CommandDeadline()));
+  const std::string table = backend->DisplayName(options.table);
+  OUTBOX_ASSIGN_OR_RETURN(
+      const std::size_t matched,
+      (store.get()->*repair.call)(target, true, std::numeric_limits<std::int32_t>::max(),
+                                  CommandDeadline()));
+  if (!options.json) OUTBOX_RETURN_IF_ERROR(ShowTargets(*store, target));
+  if (options.dry_run || (matched == 0 && options.all_dead)) {
+    PrintOutcome(repair, options, table, matched, 0);
+    return Status::Ok();
+  }
+  if (matched == 0) {
+    return Status::Permanent(Code::kNotFound,
+                             StrCat("none of these messages of ", table, " can be ", repair.done))
+        .WithHint("retry takes dead messages; delete takes pending and dead ones");
+  }
+  OUTBOX_RETURN_IF_ERROR(
+      AskFirst(repair, options, matched, StrCat(table, ", ", backend->description())));
+  OUTBOX_ASSIGN_OR_RETURN(const std::size_t changed, Change(repair, *store, target, matched));
+  PrintOutcome(repair, options, table, matched, changed);
+  return Status::Ok();
+}
+
+}  // namespace outbox::cli

@@ -1,0 +1,101 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/status_style.h"
+#include "cli/stored_message.h"
+
+namespace outbox::cli {
+namespace {
+
+struct Options {
+  std::string database;
+  std::string table;
+  std::string id;
+  bool json = false;
+};
+
+constexpr std::size_t kValueBytesMax = std::size_t{4} << 20;
+
+std::string When(Timestamp at) {
+  return base::StrCat(base::FormatTimestamp(at), " (", FormatAge(at, Now()), ")");
+}
+
+void PrintFields(const store::StoredMessage& stored) {
+  const bool colour = UseColour(STDOUT_FILENO);
+  const auto line = [&](std::string_view name, std::string_view value, Style style) {
+    if (value.empty()) return;
+    const std::string padded = base::StrCat(name, std::string(15 - name.size(), ' '));
+    std::cout << Styled(padded, Style::kDim, colour) << Styled(value, style, colour) << '\n';
+  };
+  const auto field = [&](std::string_view name, std::string_view value) {
+    line(name, value, Style::kPlain);
+  };
+  const Message& message = stored.message;
+  field("id", message.id.ToString());
+  field("seq", std::to_string(message.seq));
+  field("table", message.table);
+  line("status", ToString(stored.status), StyleOf(stored.status));
+  field("attempts", std::to_string(message.attempt));
+  field("topic", message.topic);
+  field("namespace", message.name_space);
+  field("event_type", message.event_type);
+  field("event_version", std::to_string(message.event_version));
+  field("aggregate_type", message.aggregate_type);
+  field("aggregate_id", message.aggregate_id);
+  field("key", message.key);
+  field("tenant_id", message.tenant_id ? message.tenant_id->ToString() : "");
+  field("dedupe_key", message.dedupe_key);
+  field("created_at", When(message.created_at));
+  field("available_at", When(message.available_at));
+  field("updated_at", When(stored.updated_at));
+  field("processed_at", stored.processed_at ? When(*stored.processed_at) : "");
+  field("locked_by", stored.locked_by);
+  field("locked_until", stored.locked_until ? When(*stored.locked_until) : "");
+  line("last_error", stored.last_error, Style::kBad);
+  for (const auto& [name, value] : message.headers) {
+    field("header", base::CleanError(base::StrCat(name, ": ", value), kValueBytesMax));
+  }
+  field("payload", message.payload);
+}
+
+Status Run(const Options& options) {
+  const std::optional<Uuid> id = Uuid::Parse(options.id);
+  if (!id) return Status::Invalid(base::StrCat("'", options.id, "' is not a message id (a UUID)"));
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
+  OUTBOX_ASSIGN_OR_RETURN(const auto tables, TablesToLookAt(*backend, options.table));
+  for (const std::string& table : tables) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(table, CommandDeadline()));
+    OUTBOX_ASSIGN_OR_RETURN(const auto found, store->Get(*id, CommandDeadline()));
+    if (!found) continue;
+    if (options.json) {
+      std::cout << ToJson(*found, true) << '\n';
+    } else {
+      PrintFields(*found);
+    }
+    return Status::Ok();
+  }
+  return Status::Permanent(Code::kNotFound, base::StrCat("no message ", id->ToString(), " in ",
+                                                         base::Join(tables, ", ")));
+}
+
+}  // namespace
+
+void AddShow(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("show", "Show everything about one message");
+  auto options = std::make_shared<Options>();
+  AddDatabaseFlag(*command, options->database);
+  AddTableFlag(*command, options->table, "Outbox table; all are searched when left out");
+  command->add_option("id", options->id, "Message id")->required();
+  AddJsonFlag(*command, options->json);
+  command->callback([&action, options] { action = [options] { return Run(*options); }; });
+}
+
+}  // namespace outbox::cli

@@ -1,0 +1,99 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/json_object.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/table.h"
+
+namespace outbox::cli {
+namespace {
+
+struct Options {
+  std::string database;
+  std::string table;
+  bool exact = false;
+  bool json = false;
+};
+
+std::string ToJson(const std::string& table, const store::TableStats& stats) {
+  base::JsonObject json;
+  json.Add("table", table)
+      .Add("pending", stats.pending)
+      .Add("due", stats.due)
+      .Add("retrying", stats.retrying)
+      .Add("processing", stats.processing)
+      .Add("stale", stats.stale)
+      .Add("dead", stats.dead)
+      .Add("delivered", stats.delivered)
+      .Add("delivered_exact", stats.delivered_exact)
+      .Add("capped", stats.capped);
+  if (stats.oldest_age) json.Add("oldest_age_ms", stats.oldest_age->count());
+  return json.Finish();
+}
+
+std::vector<Cell> ToRow(const std::string& table, const store::TableStats& stats) {
+  const auto count = [](std::int64_t number) {
+    return FormatCount(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
+  };
+  const auto alarming = [](std::int64_t number, Style style) {
+    return number > 0 ? style : Style::kPlain;
+  };
+  return {{table},
+          {count(stats.pending) + (stats.capped ? "+" : "")},
+          {count(stats.due)},
+          {count(stats.retrying), alarming(stats.retrying, Style::kWarn)},
+          {count(stats.processing)},
+          {count(stats.stale), alarming(stats.stale, Style::kWarn)},
+          {count(stats.dead), alarming(stats.dead, Style::kBad)},
+          {base::StrCat(stats.delivered_exact ? "" : "~", count(stats.delivered))},
+          {stats.oldest_age ? FormatSpan(*stats.oldest_age) : ""}};
+}
+
+Status Run(const Options& options) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
+  OUTBOX_ASSIGN_OR_RETURN(const auto tables, TablesToLookAt(*backend, options.table));
+  Table shown({{.title = "TABLE"},
+               {.title = "PENDING", .right = true},
+               {.title = "DUE", .right = true},
+               {.title = "RETRYING", .right = true},
+               {.title = "PROCESSING", .right = true},
+               {.title = "STALE", .right = true},
+               {.title = "DEAD", .right = true},
+               {.title = "DELIVERED", .right = true},
+               {.title = "OLDEST DUE"}});
+  std::vector<std::string> json;
+  for (const std::string& name : tables) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(name, CommandDeadline()));
+    OUTBOX_ASSIGN_OR_RETURN(const auto stats, store->Stats(options.exact, CommandDeadline()));
+    const std::string table = backend->DisplayName(name);
+    json.push_back(ToJson(table, stats));
+    shown.Add(ToRow(table, stats));
+  }
+  if (options.json) {
+    std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(json)).Finish() << '\n';
+  } else {
+    std::cout << shown.For(STDOUT_FILENO);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddStats(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("stats", "Count messages by state");
+  auto options = std::make_shared<Options>();
+  AddDatabaseFlag(*command, options->database);
+  AddTableFlag(*command, options->table, "Outbox table; all when left out");
+  command->add_flag("--exact", options->exact, "Count delivered messages instead of estimating");
+  AddJsonFlag(*command, options->json);
+  command->callback([&action, options] { action = [options] { return Run(*options); }; });
+}
+
+}  // namespace outbox::cli

@@ -1,0 +1,47 @@
+#include "cli/stored_message.h"
+
+#include "base/json_object.h"
+#include "base/text.h"
+#include "message/headers_json.h"
+
+namespace outbox::cli {
+namespace {
+
+std::string Text(const std::optional<Timestamp>& at) {
+  return at ? base::FormatTimestamp(*at) : std::string();
+}
+
+}  // namespace
+
+std::string ToJson(const store::StoredMessage& stored, bool whole) {
+  const Message& message = stored.message;
+  base::JsonObject json;
+  json.Add("id", message.id.ToString())
+      .Add("seq", message.seq)
+      .Add("table", message.table)
+      .AddUnlessEmpty("namespace", message.name_space)
+      .Add("topic", message.topic)
+      .AddUnlessEmpty("event_type", message.event_type)
+      .Add("event_version", message.event_version)
+      .AddUnlessEmpty("aggregate_type", message.aggregate_type)
+      .AddUnlessEmpty("aggregate_id", message.aggregate_id)
+      .AddUnlessEmpty("key", message.key)
+      .AddUnlessEmpty("tenant_id", message.tenant_id ? message.tenant_id->ToString() : "")
+      .AddUnlessEmpty("dedupe_key", message.dedupe_key)
+      .Add("status", ToString(stored.status))
+      .Add("attempts", message.attempt)
+      .Add("available_at", base::FormatTimestamp(message.available_at))
+      .AddUnlessEmpty("locked_by", stored.locked_by)
+      .AddUnlessEmpty("locked_until", Text(stored.locked_until))
+      .AddUnlessEmpty("last_error", stored.last_error)
+      .Add("created_at", base::FormatTimestamp(message.created_at))
+      .Add("updated_at", base::FormatTimestamp(stored.updated_at))
+      .AddUnlessEmpty("processed_at", Text(stored.processed_at));
+  if (whole) {
+    if (!message.headers.empty()) json.AddRaw("headers", message::HeadersToJson(message.headers));
+    json.AddRaw("payload", message.payload);
+  }
+  return json.Finish();
+}
+
+}  // namespace outbox::cli

@@ -1,0 +1,56 @@
+// Supervisor: the relays and cleaners of a configuration, started together and stopped together.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/signals.h"
+#include "config/config.h"
+#include "outbox/observer.h"
+#include "outbox/relay.h"
+#include "outbox/status.h"
+#include "relay/cleaner.h"
+
+namespace outbox::cli {
+
+// Used by one thread.
+class Supervisor {
+ public:
+  // Starts everything, or nothing. `signals` outlives the supervisor.
+  static Result<std::unique_ptr<Supervisor>> Start(const config::Config& config,
+                                                   std::shared_ptr<RelayObserver> observer,
+                                                   const StopSignals& signals, bool cleaners);
+
+  struct Until {
+    bool drained = false;                              // also end when nothing is left
+    std::optional<std::chrono::milliseconds> timeout;  // and fail when it is not by then
+    bool reader_gone = false;                          // also end when nobody reads our output
+  };
+
+  // Blocks until a signal comes or `until` is met, then stops everything: no new claims, what is
+  // being published is finished. A second signal ends the process at once.
+  Status Run(const Until& until);
+
+  // Of all relays together.
+  RelayStats Totals() const;
+
+ private:
+  struct Running {
+    std::string table;
+    std::unique_ptr<Relay> relay;
+  };
+
+  explicit Supervisor(const StopSignals& signals) : signals_(signals) {}
+
+  Status WaitForEnd(const Until& until, std::vector<std::future<Status>>& drains);
+  Status StopAll();
+
+  const StopSignals& signals_;
+  std::vector<Running> relays_;
+  std::vector<std::unique_ptr<relay::Cleaner>> cleaners_;
+};
+
+}  // namespace outbox::cli

@@ -1,0 +1,95 @@
+// What makes the claim fast: HOT updates, and plans by index and ctid whatever the statistics say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "message/table_name.h"
+#include "sql/postgres.h"
+#include "store/postgres/postgres_fixture.h"
+#include "store/postgres/statement.h"
+
+namespace outbox::store::postgres {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Kind = Outcome::Kind;
+
+class ClaimPlanTest : public PostgresTest {
+ protected:
+  // The generic plan of a query file, in a session set up as the relay's are.
+  std::string Plan(std::string_view query, const std::string& arguments) {
+    const auto table = message::TableName::Parse(kTable, "public").value();
+    PlainConnection connection(url_);
+    connection.Run(std::string(sql::postgres::kPinPlans));
+    connection.Run("PREPARE s AS " + Statement(table, query).text);
+    return connection.Table("EXPLAIN (COSTS OFF) EXECUTE s (" + arguments + ")");
+  }
+
+  void ExpectGoodPlans() {
+    const std::string claim = Plan(
+        sql::postgres::kClaimLease,
+        "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, '0190b5c0-0000-7000-8000-000000000001'");
+    EXPECT_THAT(claim, HasSubstr("Tid Scan on orders_outbox"));
+    EXPECT_THAT(claim, HasSubstr("Index Scan using orders_outbox_claim"));
+    EXPECT_THAT(claim, Not(HasSubstr("Sort")));
+    EXPECT_THAT(claim, Not(HasSubstr("Seq Scan")));
+    const std::string settle =
+        Plan(sql::postgres::kSettle,
+             "'{0190b5c0-0000-7000-8000-000000000001}', '{0}', '{0}', '{\"\"}', 't', true");
+    EXPECT_THAT(settle, HasSubstr("Index Scan using orders_outbox_pkey"));
+    EXPECT_THAT(settle, Not(HasSubstr("Seq Scan")));
+    EXPECT_THAT(Plan(sql::postgres::kSettleDeliveredKeep, "'{\"(0,1)\"}', '{1}', 't'"),
+                HasSubstr("Tid Scan on orders_outbox"));
+    EXPECT_THAT(Plan(sql::postgres::kPurgeDelivered, "0, 10"),
+                HasSubstr("Index Scan using orders_outbox_processed"));
+  }
+};
+
+TEST_F(ClaimPlanTest, GoesByIndexAndCtidOnATableThatWasNeverAnalysed) { ExpectGoodPlans(); }
+
+TEST_F(ClaimPlanTest, GoesByIndexAndCtidOnATableAnalysedWhileEmpty) {
+  sql_->Run("VACUUM ANALYZE orders_outbox");
+  ExpectGoodPlans();
+}
+
+TEST_F(ClaimPlanTest, GoesByIndexAndCtidWithManyRows) {
+  Insert(50'000);
+  sql_->Run(
+      "UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq % 2 = 0");
+  sql_->Run("VACUUM ANALYZE orders_outbox");
+  ExpectGoodPlans();
+}
+
+TEST_F(ClaimPlanTest, WithoutPinnedPlansAnEmptyTableIsReadFromEndToEnd) {
+  // The control: this is what the session settings are for.
+  sql_->Run("VACUUM ANALYZE orders_outbox");
+  const auto table = message::TableName::Parse(kTable, "public").value();
+  sql_->Run("PREPARE s AS " + Statement(table, sql::postgres::kSettleDeliveredKeep).text);
+  EXPECT_THAT(sql_->Table("EXPLAIN EXECUTE s ('{\"(0,1)\"}', '{1}', 't')"), HasSubstr("Seq Scan"));
+}
+
+TEST_F(ClaimPlanTest, LeasingAndReleasingAreHotUpdates) {
+  constexpr int kRows = 2000;
+  constexpr int kRounds = 3;
+  Insert(kRows);
+  for (int round = 0; round < kRounds; ++round) {
+    // A new store scans from the beginning; closing it makes its sessions report their statistics.
+    const auto store = OpenRelay();
+    for (int batch = 0; batch < kRows / 100; ++batch) {
+      const auto claim = Next(*store, Batch(100));
+      ASSERT_EQ(claim->messages().size(), 100U);
+      ASSERT_OK(claim->Extend(std::chrono::minutes(5), Soon()));
+      ASSERT_OK(claim->Settle(All(*claim, Kind::kReleased), Soon()));
+    }
+  }
+  const auto count = [&](const std::string& column) {
+    return std::stod(
+        Value("SELECT " + column + " FROM pg_stat_user_tables WHERE relname = 'orders_outbox'"));
+  };
+  ASSERT_TRUE(Eventually([&] { return count("n_tup_upd") == 3 * kRounds * kRows; }))
+      << "updates seen: " << count("n_tup_upd");
+  EXPECT_GE(count("n_tup_hot_upd") / count("n_tup_upd"), 0.95);
+}
+
+}  // namespace
+}  // namespace outbox::store::postgres

@@ -1,0 +1,164 @@
+// outbox.enqueue and outbox.enqueue_many, as any language calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/postgres/postgres_fixture.h"
+
+namespace outbox::store::postgres {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class EnqueueFunctionTest : public PostgresTest {
+ protected:
+  static std::string Call(const std::string& arguments) {
+    return "SELECT id, seq, already_enqueued FROM outbox.enqueue('public.orders_outbox', " +
+           arguments + ")";
+  }
+  std::string Rows() { return Value("SELECT count(*) FROM orders_outbox"); }
+};
+
+TEST_F(EnqueueFunctionTest, CommitsAndRollsBackWithTheCaller) {
+  sql_->Run("BEGIN");
+  sql_->Run(Call("'orders.order.created.v1', '{}'"));
+  sql_->Run("ROLLBACK");
+  EXPECT_EQ(Rows(), "0");
+  sql_->Run("BEGIN");
+  sql_->Run(Call("topic => 'orders.order.created.v1', payload => '{}'"));
+  sql_->Run("COMMIT");
+  EXPECT_EQ(Rows(), "1");
+}
+
+TEST_F(EnqueueFunctionTest, MakesVersion7Ids) {
+  sql_->Run(Call("'orders.order.created.v1', '{}'"));
+  EXPECT_EQ(Value("SELECT substr(id::text, 15, 1) FROM orders_outbox"), "7");
+  EXPECT_EQ(
+      Value("SELECT abs(('x' || lpad(replace(substr(id::text, 1, 13), '-', ''), 16, '0'))::bit(64)"
+            "::bigint - extract(epoch FROM created_at) * 1000) < 1000 FROM orders_outbox"),
+      "t");
+}
+
+TEST_F(EnqueueFunctionTest, ASecondMessageWithTheSameIdentityReturnsTheFirst) {
+  const std::string by_key = sql_->Table(Call("'a.b.c.v1', '{}', dedupe_key => 'x'"));
+  const std::string first = by_key.substr(0, by_key.rfind('|'));
+  EXPECT_EQ(sql_->Table(Call("'a.b.c.v1', '{\"other\": 1}', dedupe_key => 'x'")), first + "|t\n");
+  const std::string id = first.substr(0, first.find('|'));
+  EXPECT_EQ(sql_->Table(Call("'a.b.d.v1', '{}', id => '" + id + "'")), first + "|t\n");
+  EXPECT_EQ(Rows(), "1");
+  // The identity is (namespace, topic, dedupe_key).
+  sql_->Run(Call("'a.b.c.v2', '{}', dedupe_key => 'x'"));
+  sql_->Run(Call("'a.b.c.v1', '{}', dedupe_key => 'x', namespace => 'other'"));
+  EXPECT_EQ(Rows(), "3");
+}
+
+TEST_F(EnqueueFunctionTest, OfTwoTransactionsThatRaceOneAddsTheRowAndBothGetIt) {
+  PlainConnection one(url_);
+  PlainConnection two(url_);
+  one.Run("BEGIN");
+  two.Run("BEGIN");
+  const std::string first = one.Table(Call("'a.b.c.v1', '{}', dedupe_key => 'x'"));
+  std::string second;
+  std::thread waiter([&] { second = two.Table(Call("'a.b.c.v1', '{}', dedupe_key => 'x'")); });
+  EXPECT_TRUE(Eventually([&] {
+    return Value(
+               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+               " AND wait_event_type = 'Lock'") == "1";
+  }));
+  one.Run("COMMIT");
+  waiter.join();
+  two.Run("COMMIT");
+  EXPECT_EQ(second, first.substr(0, first.rfind('|')) + "|t\n");
+  EXPECT_EQ(Rows(), "1");
+}
+
+TEST_F(EnqueueFunctionTest, RefusesTablesThatAreNotOurs) {
+  sql_->Run("CREATE TABLE people (id int)");
+  for (const char* name : {"people", "orders_outbox; DROP TABLE orders_outbox", "a.b.c", "",
+                           "pg_catalog.pg_class", "public.\"orders_outbox\""}) {
+    const std::string failure =
+        sql_->Failure(base::StrCat("SELECT outbox.enqueue('", name, "', 'a.b.c.v1', '{}')"));
+    EXPECT_THAT(failure, HasSubstr("table_name: ")) << name;
+  }
+  EXPECT_THAT(sql_->Failure("SELECT outbox.enqueue(NULL, 'a.b.c.v1', '{}')"),
+              HasSubstr("table_name"));
+  EXPECT_THAT(sql_->Failure("SELECT outbox.enqueue('people', 'a.b.c.v1', '{}')"),
+              HasSubstr("outboxd migrate up --table public.people"));
+}
+
+TEST_F(EnqueueFunctionTest, NamesTheFieldThatIsWrong) {
+  EXPECT_THAT(sql_->Failure(Call("NULL, '{}'")), AllOf(StartsWith("22023"), HasSubstr("topic:")));
+  EXPECT_THAT(sql_->Failure(Call("'a.b.c.v1', NULL")), HasSubstr("payload: is missing"));
+  EXPECT_THAT(sql_->Failure(Call("'a.b.c.v1', to_jsonb(repeat('x', 1048575))")),
+              AllOf(HasSubstr("payload: has 1048577 bytes"), HasSubstr("enqueue a reference")));
+  EXPECT_THAT(sql_->Failure(Call("'a.b.c.v1', '{}', headers => '[1]'")), HasSubstr("headers:"));
+  EXPECT_EQ(Rows(), "0");
+  sql_->Run(Call("'a.b.c.v1', to_jsonb(repeat('x', 1048574))"));
+  EXPECT_EQ(Rows(), "1");
+}
+
+TEST_F(EnqueueFunctionTest, ATenantsDedupeKeyStartsWithItsId) {
+  const std::string tenant = "0190b5c0-0000-7000-8000-000000000001";
+  EXPECT_THAT(
+      sql_->Failure(Call("'a.b.c.v1', '{}', tenant_id => '" + tenant + "', dedupe_key => 'x'")),
+      AllOf(HasSubstr("dedupe_key:"), HasSubstr(tenant + "/")));
+  EXPECT_EQ(Rows(), "0");
+  sql_->Run(
+      Call("'a.b.c.v1', '{}', tenant_id => '" + tenant + "', dedupe_key => '" + tenant + "/x'"));
+  sql_->Run(Call("'a.b.c.v1', '{}', tenant_id => '" + tenant + "'"));
+  EXPECT_EQ(Rows(), "2");
+}
+
+TEST_F(EnqueueFunctionTest, ASearchPathOfTheCallersCanNotMisleadIt) {
+  sql_->Run("CREATE SCHEMA evil");
+  sql_->Run(
+      "CREATE FUNCTION evil.gen_random_uuid() RETURNS uuid LANGUAGE sql AS"
+      " 'SELECT ''00000000-0000-0000-0000-000000000000''::uuid'");
+  sql_->Run("SET search_path = evil, pg_catalog");
+  sql_->Run(Call("'a.b.c.v1', '{}'"));
+  EXPECT_EQ(Value("SELECT count(*) FROM public.orders_outbox WHERE id::text LIKE '00000000%'"),
+            "0");
+}
+
+TEST_F(EnqueueFunctionTest, ManyReturnsOneRowPerElementInOrder) {
+  sql_->Run(Call("'a.b.c.v1', '{}', dedupe_key => 'old'"));
+  const std::string many = sql_->Table(
+      "SELECT seq, already_enqueued FROM outbox.enqueue_many('orders_outbox', '["
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 1},"
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 2, \"dedupe_key\": \"old\"},"
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 3, \"dedupe_key\": \"new\", \"key\": \"k\"},"
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 4, \"dedupe_key\": \"new\"},"
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 5, \"id\": \"0190b5c0-0000-7000-8000-000000000009\"},"
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 6, \"id\": \"0190b5c0-0000-7000-8000-000000000009\"}"
+      "]')");
+  const auto seq_of = [&](const std::string& payload) {
+    return Value("SELECT seq FROM orders_outbox WHERE payload::text = '" + payload + "'");
+  };
+  EXPECT_EQ(many, seq_of("1") + "|f\n1|t\n" + seq_of("3") + "|f\n" + seq_of("3") + "|t\n" +
+                      seq_of("5") + "|f\n" + seq_of("5") + "|t\n");
+  EXPECT_EQ(Rows(), "4");
+  EXPECT_EQ(Value("SELECT key FROM orders_outbox WHERE payload::text = '3'"), "k");
+}
+
+TEST_F(EnqueueFunctionTest, ManyAddsAllOrNothing) {
+  EXPECT_THAT(
+      sql_->Failure("SELECT outbox.enqueue_many('orders_outbox', '["
+                    "{\"topic\": \"a.b.c.v1\", \"payload\": 1}, {\"topic\": \"a.b.c.v1\"}]')"),
+      HasSubstr("messages[1].payload: is missing"));
+  EXPECT_THAT(sql_->Failure("SELECT outbox.enqueue_many('orders_outbox', '{}')"),
+              HasSubstr("messages: is not a JSON array"));
+  EXPECT_EQ(Rows(), "0");
+  EXPECT_EQ(sql_->Table("SELECT * FROM outbox.enqueue_many('orders_outbox', '[]')"), "");
+}
+
+TEST_F(EnqueueFunctionTest, ManyTakesThousands) {
+  EXPECT_EQ(Value("SELECT count(DISTINCT seq) FROM outbox.enqueue_many('orders_outbox', (SELECT"
+                  " jsonb_agg(jsonb_build_object('topic', 'a.b.c.v1', 'payload', n))"
+                  " FROM generate_series(1, 20000) AS n))"),
+            "20000");
+  EXPECT_EQ(Value("SELECT bool_and(payload::text = seq::text) FROM orders_outbox"), "t");
+}
+
+}  // namespace
+}  // namespace outbox::store::postgres

@@ -1,0 +1,191 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/postgres/postgres_fixture.h"
+
+namespace outbox::store::postgres {
+namespace {
+
+class InspectTest : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (backend_ == nullptr) return;
+    inspect_ = backend_->OpenInspect(kTable, Soon()).value();
+    clean_ = backend_->OpenClean(kTable, Soon()).value();
+  }
+  void TearDown() override {
+    inspect_.reset();
+    clean_.reset();
+    PostgresTest::TearDown();
+  }
+
+  // 1–3 pending, 4 retrying, 5 leased, 6 leased and expired, 7–8 dead, 9–12 delivered.
+  void Fill() {
+    Insert(12);
+    sql_->Run("UPDATE orders_outbox SET attempts = 1 WHERE seq = 4");
+    sql_->Run(
+        "UPDATE orders_outbox SET status = 'processing', locked_by = 'r/1', attempts = 1,"
+        " locked_until = now() + CASE seq WHEN 5 THEN 1 ELSE -1 END * interval '1 hour'"
+        " WHERE seq IN (5, 6)");
+    sql_->Run(
+        "UPDATE orders_outbox SET status = 'dead', available_at = 'infinity', attempts = 20,"
+        " last_error = 'refused', updated_at = now() - (seq - 6) * interval '1 day'"
+        " WHERE seq IN (7, 8)");
+    sql_->Run(
+        "UPDATE orders_outbox SET status = 'delivered', attempts = 1,"
+        " processed_at = now() - (seq - 8) * interval '1 day' WHERE seq > 8");
+  }
+
+  // The seqs of a list, page by page: "1,2/3".
+  std::string Pages(ListFilter filter) {
+    std::string text;
+    do {
+      const auto page = inspect_->List(filter, Soon());
+      EXPECT_OK(page);
+      if (!page.ok()) break;
+      for (const StoredMessage& row : page->rows) {
+        text += (text.empty() || text.back() == '/' ? "" : ",") + std::to_string(row.message.seq);
+      }
+      filter.after = page->next;
+      if (!filter.after.empty()) text += "/";
+    } while (!filter.after.empty());
+    return text;
+  }
+
+  std::unique_ptr<InspectStore> inspect_;
+  std::unique_ptr<CleanStore> clean_;
+};
+
+TEST_F(InspectTest, ListsEachKindInItsOrderPageByPage) {
+  Fill();
+  EXPECT_EQ(Pages({.limit = 3}), "1,2,3/4,5,6/7,8");
+  EXPECT_EQ(Pages({.status = MessageStatus::kPending, .limit = 3}), "1,2,3/4");
+  EXPECT_EQ(Pages({.status = MessageStatus::kProcessing, .limit = 1}), "5/6");
+  EXPECT_EQ(Pages({.status = MessageStatus::kDead, .limit = 1}), "7/8");
+  EXPECT_EQ(Pages({.status = MessageStatus::kDelivered, .limit = 3}), "9,10,11/12");
+  EXPECT_EQ(Pages({.topic = "no.such.topic.v1"}), "");
+}
+
+TEST_F(InspectTest, PagesOverDeliveriesOfOneMoment) {
+  Insert(7);
+  sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now()");
+  EXPECT_EQ(Pages({.status = MessageStatus::kDelivered, .limit = 3}), "7,6,5/4,3,2/1");
+}
+
+TEST_F(InspectTest, ListsByAggregateAndByTenantNewestFirst) {
+  sql_->Run(
+      "SELECT outbox.enqueue('orders_outbox', 'a.b.c.v1', '{}', aggregate_type => 'order',"
+      " aggregate_id => (n % 2)::text, tenant_id => CASE n % 3 WHEN 0 THEN"
+      " '0190b5c0-0000-7000-8000-000000000001'::uuid END) FROM generate_series(1, 6) AS n");
+  EXPECT_EQ(Pages({.aggregate_type = "order", .aggregate_id = "1", .limit = 2}), "5,3/1");
+  EXPECT_EQ(Pages({.tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001"), .limit = 1}),
+            "6/3");
+  sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq = 3");
+  EXPECT_EQ(Pages({.tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001")}), "6");
+  EXPECT_EQ(Pages({.status = MessageStatus::kDelivered,
+                   .tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001")}),
+            "3");
+}
+
+TEST_F(InspectTest, RefusesAPositionOfAnotherList) {
+  EXPECT_THAT(inspect_->List({.after = "d.1.2"}, Soon()), HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(inspect_->List({.after = "nonsense"}, Soon()), HasCode(Code::kInvalidArgument));
+}
+
+TEST_F(InspectTest, ShowsOneRowAsItStands) {
+  Fill();
+  const auto id = Uuid::Parse(Value("SELECT id FROM orders_outbox WHERE seq = 7"));
+  const auto found = inspect_->Get(*id, Soon());
+  ASSERT_OK(found);
+  ASSERT_TRUE(found->has_value());
+  EXPECT_EQ((*found)->status, MessageStatus::kDead);
+  EXPECT_EQ((*found)->last_error, "refused");
+  EXPECT_EQ((*found)->message.attempt, 20);
+  EXPECT_EQ((*found)->message.payload, "{\"n\" : 7}");
+  EXPECT_EQ((*found)->message.available_at, Timestamp::max());
+  const auto missing = inspect_->Get(Uuid::NewV7(), Soon());
+  ASSERT_OK(missing);
+  EXPECT_FALSE(missing->has_value());
+}
+
+TEST_F(InspectTest, CountsWhatTheTableHolds) {
+  EXPECT_FALSE(inspect_->Stats(false, Soon())->oldest_age.has_value());
+  Fill();
+  const auto stats = inspect_->Stats(false, Soon());
+  ASSERT_OK(stats);
+  EXPECT_EQ(stats->pending, 4);
+  EXPECT_EQ(stats->due, 4);
+  EXPECT_EQ(stats->retrying, 1);
+  EXPECT_EQ(stats->processing, 2);
+  EXPECT_EQ(stats->stale, 1);
+  EXPECT_EQ(stats->dead, 2);
+  EXPECT_EQ(stats->delivered, 4);
+  EXPECT_TRUE(stats->delivered_exact);
+  EXPECT_FALSE(stats->capped);
+  EXPECT_TRUE(stats->oldest_age.has_value());
+}
+
+TEST_F(InspectTest, EstimatesALongHistoryAndCountsItWhenAsked) {
+  Insert(30'000);
+  sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq > 100");
+  sql_->Run("VACUUM ANALYZE orders_outbox");
+  const auto estimate = inspect_->Stats(false, Soon());
+  ASSERT_OK(estimate);
+  EXPECT_FALSE(estimate->delivered_exact);
+  EXPECT_NEAR(static_cast<double>(estimate->delivered), 29'900, 3'000);
+  const auto exact = inspect_->Stats(true, Soon());
+  ASSERT_OK(exact);
+  EXPECT_TRUE(exact->delivered_exact);
+  EXPECT_EQ(exact->delivered, 29'900);
+}
+
+TEST_F(InspectTest, RetryTouchesOnlyTheDead) {
+  Fill();
+  EXPECT_EQ(*inspect_->Retry({.all_dead = true}, true, 100, Soon()), 2U);
+  EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE status = 'dead'"), "2");
+  EXPECT_EQ(*inspect_->Retry({.all_dead = true}, false, 1, Soon()), 1U);
+  EXPECT_EQ(sql_->Table("SELECT status, attempts, available_at <= now() FROM orders_outbox"
+                        " WHERE seq = 7"),
+            "pending|0|t\n");
+  std::vector<Uuid> ids;
+  for (const char* seq : {"1", "5", "8", "9"}) {
+    ids.push_back(
+        *Uuid::Parse(Value(base::StrCat("SELECT id FROM orders_outbox WHERE seq = ", seq))));
+  }
+  EXPECT_EQ(*inspect_->Retry({.ids = ids}, false, 100, Soon()), 1U);
+  EXPECT_EQ(*inspect_->Retry({.ids = ids}, false, 100, Soon()), 0U);
+  EXPECT_EQ(*inspect_->Retry({.all_dead = true, .topic = "x.y.z.v1"}, false, 100, Soon()), 0U);
+}
+
+TEST_F(InspectTest, DeleteLeavesLeasedAndDeliveredRowsAlone) {
+  Fill();
+  std::vector<Uuid> ids;
+  for (const char* seq : {"1", "5", "7", "9"}) {
+    ids.push_back(
+        *Uuid::Parse(Value(base::StrCat("SELECT id FROM orders_outbox WHERE seq = ", seq))));
+  }
+  EXPECT_EQ(*inspect_->Delete({.ids = ids}, true, 100, Soon()), 2U);
+  EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox"), "12");
+  EXPECT_EQ(*inspect_->Delete({.ids = ids}, false, 100, Soon()), 2U);
+  EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE seq IN (1, 7)"), "0");
+  EXPECT_EQ(*inspect_->Delete({.all_dead = true}, false, 100, Soon()), 1U);
+  EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox"), "9");
+}
+
+TEST_F(InspectTest, CleaningRespectsRetentionAndLimit) {
+  Fill();
+  const auto days = [](int count) {
+    return std::chrono::hours(24 * count) + std::chrono::hours(12);
+  };
+  EXPECT_EQ(*clean_->PurgeDelivered(days(2), 1, Soon()), 1U);
+  EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE seq = 12"), "0") << "oldest first";
+  EXPECT_EQ(*clean_->PurgeDelivered(days(2), 100, Soon()), 1U);
+  EXPECT_EQ(*clean_->PurgeDelivered(days(2), 100, Soon()), 0U);
+  EXPECT_EQ(*clean_->PurgeDead(days(1), 100, Soon()), 1U);
+  EXPECT_EQ(Value("SELECT string_agg(seq::text, ',' ORDER BY seq) FROM orders_outbox"),
+            "1,2,3,4,5,6,7,9,10");
+}
+
+}  // namespace
+}  // namespace outbox::store::postgres

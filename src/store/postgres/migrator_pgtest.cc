@@ -1,0 +1,245 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/postgres/postgres_fixture.h"
+#include "tests/support/process.h"
+
+namespace outbox::store::postgres {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class MigratorTest : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (backend_ == nullptr) return;
+    auto opened = backend_->OpenMigrator(Soon());
+    ASSERT_OK(opened);
+    migrator_ = std::move(opened).value();
+  }
+  void TearDown() override {
+    migrator_.reset();
+    PostgresTest::TearDown();
+  }
+  // Everything in the database that is not PostgreSQL's own, as pg_dump tells it.
+  std::string Schema() {
+    const auto dump = ::outbox::testing::Process::Run({"pg_dump", "-s", url_});
+    EXPECT_EQ(dump.exit_code, 0) << dump.standard_error;
+    std::string text;
+    for (const std::string& line : base::Split(dump.standard_output, '\n')) {
+      // pg_dump guards against psql's own commands with a random key.
+      if (!line.starts_with("\\restrict") && !line.starts_with("\\unrestrict")) text += line + "\n";
+    }
+    return text;
+  }
+  Result<std::unique_ptr<RelayStore>> OpenStore(const std::string& table) {
+    return backend_->OpenRelay({.table = table, .relay_id = "r"}, Soon());
+  }
+
+  std::unique_ptr<Migrator> migrator_;
+};
+
+TEST_F(MigratorTest, UpTwiceChangesNothingTheSecondTime) {
+  const std::string before = Schema();
+  const auto again = migrator_->Up({.table = kTable}, Soon());
+  ASSERT_OK(again);
+  EXPECT_THAT(*again, IsEmpty());
+  EXPECT_EQ(Schema(), before);
+}
+
+TEST_F(MigratorTest, UpDownUpLeavesTheSameSchema) {
+  const std::string before = Schema();
+  EXPECT_THAT(before, HasSubstr("orders_outbox_claim"));
+  const auto down = migrator_->Down({.table = kTable}, Soon());
+  ASSERT_OK(down);
+  EXPECT_THAT(*down, ElementsAre(1));
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_namespace WHERE nspname = 'outbox'"), "0");
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_class WHERE relname LIKE 'orders_outbox%'"), "0");
+  const auto up = migrator_->Up({.table = kTable}, Soon());
+  ASSERT_OK(up);
+  EXPECT_THAT(*up, ElementsAre(1));
+  EXPECT_EQ(Schema(), before);
+}
+
+TEST_F(MigratorTest, PrintedScriptMakesTheSameSchema) {
+  const std::string before = Schema();
+  const auto script = migrator_->Print({.table = kTable});
+  ASSERT_OK(script);
+  ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
+  const auto psql = ::outbox::testing::Process::Run({"psql", "-q", "-v", "ON_ERROR_STOP=1", url_},
+                                                    {.standard_input = *script});
+  ASSERT_EQ(psql.exit_code, 0) << psql.standard_error;
+  EXPECT_EQ(Schema(), before);
+  EXPECT_OK(OpenStore(kTable));
+}
+
+TEST_F(MigratorTest, DownKeepsTheSharedPartsWhileATableIsLeft) {
+  Migrate({.table = "sales_outbox"});
+  EXPECT_THAT(*migrator_->Tables(Soon()), ElementsAre(kTable, "public.sales_outbox"));
+  ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
+  EXPECT_THAT(*migrator_->Tables(Soon()), ElementsAre("public.sales_outbox"));
+  sql_->Run("SELECT outbox.enqueue('sales_outbox', 'sales.order.created.v1', '{}')");
+}
+
+TEST_F(MigratorTest, DownRefusesToLoseMessages) {
+  Insert(1);
+  const auto refused = migrator_->Down({.table = kTable}, Soon());
+  EXPECT_THAT(refused, HasCode(Code::kConflict));
+  sql_->Run("UPDATE orders_outbox SET status = 'dead', available_at = 'infinity'");
+  EXPECT_THAT(migrator_->Down({.table = kTable}, Soon()), HasCode(Code::kConflict));
+  EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox"), "1");
+  sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now()");
+  EXPECT_OK(migrator_->Down({.table = kTable}, Soon()));
+}
+
+TEST_F(MigratorTest, DownDiscardsMessagesWhenTold) {
+  Insert(1);
+  EXPECT_OK(migrator_->Down({.table = kTable, .discard_undelivered = true}, Soon()));
+}
+
+TEST_F(MigratorTest, TwoAtOnceDoTheWorkOnce) {
+  ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
+  std::atomic<int> applied = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const auto backend = Open(url_);
+      auto migrator = backend->OpenMigrator(Soon());
+      ASSERT_OK(migrator);
+      const auto up = (*migrator)->Up({.table = kTable}, Soon());
+      ASSERT_OK(up);
+      applied += static_cast<int>(up->size());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(applied, 1);
+}
+
+TEST_F(MigratorTest, SwitchesTheTopicRuleAndKeepsItOtherwise) {
+  const std::string odd = "SELECT outbox.enqueue('orders_outbox', 'Odd Topic', '{}')";
+  EXPECT_THAT(sql_->Failure(odd), HasSubstr("topic: 'Odd Topic' does not follow the topic rule"));
+  Migrate({.table = kTable, .topics = TopicRule::kRelaxed});
+  sql_->Run(odd);
+  Migrate({.table = kTable});
+  sql_->Run(odd);
+  Migrate({.table = kTable, .topics = TopicRule::kStrict});
+  EXPECT_THAT(sql_->Failure(odd), HasSubstr("23514"));
+  // What was let in before is still delivered.
+  const auto store = OpenRelay();
+  const auto claim = Next(*store, Batch(10));
+  EXPECT_EQ(claim->messages().size(), 2U);
+  EXPECT_OK(claim->Settle(All(*claim, Outcome::Kind::kDelivered), Soon()));
+}
+
+TEST_F(MigratorTest, TellsMissingForeignOlderAndNewerTablesApart) {
+  const auto missing = OpenStore("no_such_outbox");
+  EXPECT_THAT(missing, HasCode(Code::kNotFound));
+  EXPECT_THAT(missing.error().hint(),
+              HasSubstr("outboxd migrate up --table public.no_such_outbox"));
+
+  sql_->Run("CREATE TABLE people (id int)");
+  EXPECT_THAT(OpenStore("people"), HasCode(Code::kSchema));
+  EXPECT_THAT(migrator_->Up({.table = "people"}, Soon()), HasCode(Code::kSchema));
+  EXPECT_THAT(migrator_->Down({.table = "people"}, Soon()), HasCode(Code::kSchema));
+  EXPECT_EQ(Value("SELECT count(*) FROM people"), "0");
+
+  sql_->Run("INSERT INTO outbox.migration VALUES ('public.orders_outbox', 99, 'from_the_future')");
+  const auto newer = OpenStore(kTable);
+  EXPECT_THAT(newer, HasCode(Code::kSchema));
+  EXPECT_THAT(newer.error().hint(), HasSubstr("upgrade outboxd"));
+  EXPECT_THAT(migrator_->Up({.table = kTable}, Soon()), HasCode(Code::kSchema));
+}
+
+TEST_F(MigratorTest, RefusesHostileNames) {
+  for (const char* name : {"x\"; DROP TABLE orders_outbox; --", "a.b.c", "Orders", "", "1a"}) {
+    EXPECT_THAT(migrator_->Up({.table = name}, Soon()), HasCode(Code::kInvalidArgument)) << name;
+  }
+}
+
+TEST_F(MigratorTest, ReportsWhatIsApplied) {
+  const auto schema = migrator_->Inspect(kTable, Soon());
+  ASSERT_OK(schema);
+  EXPECT_TRUE(schema->exists);
+  EXPECT_EQ(schema->version, schema->version_latest);
+  const auto missing = migrator_->Inspect("no_such_outbox", Soon());
+  ASSERT_OK(missing);
+  EXPECT_FALSE(missing->exists);
+  EXPECT_EQ(missing->version, 0);
+  ASSERT_EQ(missing->migrations.size(), schema->migrations.size());
+  EXPECT_FALSE(missing->migrations[0].applied);
+}
+
+class RolesTest : public PostgresTest {
+ protected:
+  // "allowed" or "refused" for one statement run as a role.
+  std::string As(const std::string& role, const std::string& statement) {
+    PlainConnection connection(url_);
+    connection.Run("SET ROLE " + role);
+    const std::string failure = connection.Failure(statement);
+    if (failure.empty()) return "allowed";
+    return failure.starts_with("42501") ? "refused" : failure;
+  }
+};
+
+TEST_F(RolesTest, EachMayDoItsOwnWorkAndNothingElse) {
+  Insert(1);
+  sql_->Run("CREATE TABLE business (id int)");
+  struct Case {
+    std::string statement;
+    std::string producer;
+    std::string relay;
+  };
+  const std::vector<Case> cases{
+      {"SELECT outbox.enqueue('orders_outbox', 'orders.order.created.v1', '{}', dedupe_key => 'd')",
+       "allowed", "refused"},
+      {"SELECT outbox.enqueue('orders_outbox', 'orders.order.created.v1', '{}', dedupe_key => 'd')",
+       "allowed", "refused"},
+      {"SELECT * FROM outbox.enqueue_many('orders_outbox', '[{\"topic\": \"a.b.c.v1\","
+       " \"payload\": {}, \"dedupe_key\": \"e\"}]')",
+       "allowed", "refused"},
+      {"SELECT id, seq FROM orders_outbox", "allowed", "allowed"},
+      {"SELECT payload FROM orders_outbox", "refused", "allowed"},
+      {"UPDATE orders_outbox SET status = 'pending'", "refused", "allowed"},
+      {"DELETE FROM orders_outbox WHERE false", "refused", "allowed"},
+      {"INSERT INTO orders_outbox (id, topic, payload) VALUES (gen_random_uuid(), 'a.b.c.v1', "
+       "'{}')",
+       "allowed", "refused"},
+      {"TRUNCATE orders_outbox", "refused", "refused"},
+      {"DROP TABLE orders_outbox", "refused", "refused"},
+      {"INSERT INTO outbox.migration VALUES ('x', 1, 'x')", "refused", "refused"},
+      {"SELECT * FROM outbox.migration", "allowed", "allowed"},
+      {"SELECT * FROM business", "refused", "refused"},
+      {"DELETE FROM business", "refused", "refused"},
+  };
+  for (const Case& expected : cases) {
+    EXPECT_EQ(As("outbox_producer", expected.statement), expected.producer) << expected.statement;
+    EXPECT_EQ(As("outbox_relay", expected.statement), expected.relay) << expected.statement;
+  }
+}
+
+TEST_F(RolesTest, ARelayRoleCanRunTheStoreAndAStrangerIsToldWhatToGrant) {
+  Insert(2);
+  const std::string stranger = "stranger_" + database_;
+  sql_->Run("CREATE ROLE " + stranger + " LOGIN");
+  const std::string url = base::StrCat("postgres://", stranger, url_.substr(url_.find('@')));
+  const auto backend = Open(url);
+  const auto refused = backend->OpenRelay({.table = kTable, .relay_id = "r"}, Soon());
+  EXPECT_THAT(refused, HasCode(Code::kPermission));
+  EXPECT_THAT(refused.error().message(), HasSubstr(kTable));
+  EXPECT_THAT(refused.error().hint(), HasSubstr("outbox_relay"));
+
+  sql_->Run("GRANT outbox_relay TO " + stranger);
+  const auto allowed = backend->OpenRelay({.table = kTable, .relay_id = "r"}, Soon());
+  ASSERT_OK(allowed);
+  const auto claim = Next(**allowed, Batch(10));
+  EXPECT_OK(claim->Settle(All(*claim, Outcome::Kind::kDelivered), Soon()));
+  EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE status = 'delivered'"), "2");
+  sql_->Run("DROP OWNED BY " + stranger);
+  sql_->Run("DROP ROLE " + stranger);
+}
+
+}  // namespace
+}  // namespace outbox::store::postgres

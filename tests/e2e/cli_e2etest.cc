@@ -1,0 +1,475 @@
+// Every command of the real program, its success and its failures, on an SQLite database.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "base/text.h"
+#include "tests/support/process.h"
+#include "tests/support/temp_folder.h"
+
+namespace outbox::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+constexpr const char* kTopic = "orders.order.created.v1";
+
+class CliTest : public ::testing::Test {
+ protected:
+  Finished Run(std::vector<std::string> arguments, const std::string& input = "",
+               std::map<std::string, std::string> environment = {}) const {
+    arguments.insert(arguments.begin(), OUTBOXD_PATH);
+    environment.try_emplace("OUTBOX_DB", database_);
+    return Process::Run(arguments,
+                        {.environment = std::move(environment), .standard_input = input});
+  }
+  // The output of a command that must succeed.
+  std::string Ok(const std::vector<std::string>& arguments, const std::string& input = "") const {
+    const Finished finished = Run(arguments, input);
+    EXPECT_EQ(finished.exit_code, 0) << base::Join(arguments, " ") << "\n"
+                                     << finished.standard_error;
+    return finished.standard_output;
+  }
+  Json OkJson(std::vector<std::string> arguments, const std::string& input = "") const {
+    arguments.emplace_back("--json");
+    return Json::parse(Ok(arguments, input));
+  }
+  // One clear line and a remedy, no stack, the exit code asked for.
+  void ExpectFailure(const std::vector<std::string>& arguments, int exit_code,
+                     const std::string& message, const std::string& hint = "",
+                     const std::string& input = "") const {
+    const Finished finished = Run(arguments, input);
+    EXPECT_EQ(finished.exit_code, exit_code) << base::Join(arguments, " ");
+    EXPECT_THAT(finished.standard_error, AllOf(HasSubstr("outboxd: "), HasSubstr(message)));
+    if (!hint.empty()) {
+      EXPECT_THAT(finished.standard_error, AllOf(HasSubstr("\nhint: "), HasSubstr(hint)));
+    }
+  }
+  void MigrateUp(const std::string& table = "orders_outbox") const {
+    Ok({"migrate", "up", "--table", table});
+  }
+  std::string Enqueue(const std::string& payload = "{}") const {
+    return OkJson({"enqueue", "--table", "orders_outbox", "--topic", kTopic, "--payload", payload})
+        .at("id");
+  }
+  // Tries once against a sink that refuses, so that messages die. No sink of this program refuses
+  // a message, so the database is told directly.
+  void Kill(const std::string& id) const {
+    const Finished finished = Process::Run(
+        {"sqlite3", path_,
+         "UPDATE orders_outbox SET status = 'dead', attempts = 3, last_error = 'refused' "
+         "WHERE lower(hex(id)) = replace('" +
+             id + "', '-', '') OR id = '" + id +
+             "'; "
+             "SELECT changes();"});
+    ASSERT_EQ(finished.standard_output, "1\n") << finished.standard_error;
+  }
+  Json Stats() const { return OkJson({"stats"}).at("tables").at(0); }
+  std::string Read(const std::string& path) const {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+  TempFolder folder_;
+  std::string path_ = folder_.File("outbox.db");
+  std::string database_ = "sqlite:" + path_;
+};
+
+// --- the program itself ---
+
+TEST_F(CliTest, PrintsItsVersion) {
+  EXPECT_THAT(Ok({"version"}), StartsWith("outboxd "));
+  EXPECT_THAT(Ok({"--version"}), Not(IsEmpty()));
+  EXPECT_TRUE(OkJson({"version"}).at("version").is_string());
+}
+
+TEST_F(CliTest, HelpListsEveryCommand) {
+  const std::string help = Ok({"--help"});
+  for (const char* command : {"serve", "relay", "migrate", "enqueue", "list", "show", "stats",
+                              "retry", "delete", "config", "version"}) {
+    EXPECT_THAT(help, HasSubstr(command));
+    EXPECT_THAT(Ok({command, "--help"}), HasSubstr("--help"));
+  }
+}
+
+TEST_F(CliTest, RefusesUnknownCommandsAndFlags) {
+  ExpectFailure({"stast"}, kUsage, "there is no command 'stast'", "did you mean 'stats'?");
+  ExpectFailure({"stats", "--tabel", "x"}, kUsage, "--tabel", "outboxd stats --help");
+  ExpectFailure({}, kUsage, "subcommand is required");
+}
+
+TEST_F(CliTest, AsksForADatabase) {
+  const Finished finished = Run({"stats"}, "", {{"OUTBOX_DB", ""}});
+  EXPECT_EQ(finished.exit_code, kUsage);
+  EXPECT_THAT(finished.standard_error, HasSubstr("no database is given\nhint: set OUTBOX_DB"));
+}
+
+// --- migrate ---
+
+TEST_F(CliTest, MigratesUpOnceAndDownOnce) {
+  EXPECT_THAT(Ok({"migrate", "up", "--table", "orders_outbox"}), HasSubstr("applied migration 1"));
+  EXPECT_EQ(Ok({"migrate", "up", "--table", "orders_outbox"}), "orders_outbox: nothing to do\n");
+  const Json status = OkJson({"migrate", "status", "--table", "orders_outbox"});
+  EXPECT_EQ(status.at("exists"), true);
+  EXPECT_EQ(status.at("state"), "up to date");
+  EXPECT_THAT(Ok({"migrate", "status"}), HasSubstr("orders_outbox"));
+  EXPECT_THAT(Ok({"migrate", "print", "--table", "orders_outbox"}), HasSubstr("CREATE TABLE"));
+  EXPECT_THAT(Ok({"migrate", "down", "--table", "orders_outbox"}),
+              HasSubstr("reverted migration 1"));
+  EXPECT_EQ(OkJson({"migrate", "status", "--table", "orders_outbox"}).at("exists"), false);
+}
+
+TEST_F(CliTest, MigrateDownKeepsUndeliveredMessages) {
+  MigrateUp();
+  Enqueue();
+  ExpectFailure({"migrate", "down", "--table", "orders_outbox"}, kFailed, "orders_outbox");
+  EXPECT_EQ(Stats().at("pending"), 1);
+  Ok({"migrate", "down", "--table", "orders_outbox", "--discard-undelivered"});
+}
+
+TEST_F(CliTest, MigrateRefusesHostileTableNames) {
+  ExpectFailure({"migrate", "up", "--table", "x\"; DROP TABLE y; --"}, kUsage,
+                "is not a valid table name");
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(CliTest, RelaxedTopicsAreTheTablesChoice) {
+  Ok({"migrate", "up", "--table", "orders_outbox", "--topics", "relaxed"});
+  Ok({"enqueue", "--table", "orders_outbox", "--topics", "relaxed", "--topic", "Anything Goes",
+      "--payload", "1"});
+}
+
+// --- enqueue ---
+
+TEST_F(CliTest, EnqueuesOneMessageAndReportsADuplicate) {
+  MigrateUp();
+  const std::vector<std::string> command{
+      "enqueue", "--table", "orders_outbox", "--topic", kTopic,     "--payload", "{\"n\": 1.0}",
+      "--key",   "42",      "--dedupe-key",  "d",       "--header", "h=v"};
+  const Json first = OkJson(command);
+  EXPECT_EQ(first.at("already_enqueued"), false);
+  const Json second = OkJson(command);
+  EXPECT_EQ(second.at("already_enqueued"), true);
+  EXPECT_EQ(second.at("id"), first.at("id"));
+  const std::string id = first.at("id");
+  EXPECT_THAT(Ok({"show", id, "--json"}), HasSubstr(R"("payload":{"n": 1.0})"));
+}
+
+TEST_F(CliTest, EnqueuesJsonLinesInBulk) {
+  MigrateUp();
+  std::string lines;
+  for (int i = 0; i < 2500; ++i) {
+    lines += base::StrCat(R"({"topic":")", kTopic, R"(","payload":{"n":)", i, "}}\n");
+  }
+  const Json summary = OkJson({"enqueue", "--table", "orders_outbox"}, lines);
+  EXPECT_EQ(summary.at("enqueued"), 2500);
+  EXPECT_EQ(Stats().at("pending"), 2500);
+}
+
+TEST_F(CliTest, ABadLineIsNamedAndItsWholeBatchRefused) {
+  MigrateUp();
+  const std::string good = base::StrCat(R"({"topic":")", kTopic, R"(","payload":{}})", "\n");
+  const std::string lines = good + "{broken\n" + good + R"({"topic":"Bad","payload":1})" + "\n";
+  const Finished finished = Run({"enqueue", "--table", "orders_outbox"}, lines);
+  EXPECT_EQ(finished.exit_code, kFailed);
+  EXPECT_THAT(finished.standard_error, HasSubstr("line 2: is not valid JSON"));
+  EXPECT_THAT(finished.standard_error, HasSubstr("line 4: "));
+  EXPECT_THAT(finished.standard_error, HasSubstr("2 lines refused"));
+  EXPECT_EQ(Stats().at("pending"), 0);
+
+  const Finished skipping = Run({"enqueue", "--table", "orders_outbox", "--skip-invalid"}, lines);
+  EXPECT_EQ(skipping.exit_code, kFailed);
+  EXPECT_EQ(Stats().at("pending"), 2);
+}
+
+TEST_F(CliTest, EnqueueRefusesBadMessagesAndWritesNothing) {
+  MigrateUp();
+  const auto enqueue = [](std::vector<std::string> flags) {
+    std::vector<std::string> command{"enqueue", "--table", "orders_outbox"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    return command;
+  };
+  ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{"}), kUsage, "payload");
+  ExpectFailure(enqueue({"--topic", "Not A Topic", "--payload", "{}"}), kUsage, "topic");
+  ExpectFailure(enqueue({"--topic", kTopic}), kUsage, "--payload: is required");
+  ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{}", "--id", "7"}), kUsage,
+                "'7' is not a UUID");
+  ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{}", "--delay", "soon"}), kUsage,
+                "'soon' is not a duration", "200ms");
+  ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{}", "--header", "x"}), kUsage,
+                "--header");
+  ExpectFailure(enqueue({}), kFailed, "1 line refused", "",
+                base::StrCat(R"({"topic":")", kTopic, R"(","payload":")",
+                             std::string((1 << 20) + 1, 'x'), "\"}\n"));
+  ExpectFailure(enqueue({}), kFailed, "1 line refused", "",
+                base::StrCat(R"({"topic":")", kTopic, R"(","payload":{},"key":"a\u0000b"})", "\n"));
+  EXPECT_EQ(Stats().at("pending"), 0);
+}
+
+// --- the wrong database, table or schema ---
+
+TEST_F(CliTest, NamesATableThatDoesNotExist) {
+  MigrateUp();
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"stats", "--table", "absent"},
+        {"list", "--table", "absent"},
+        {"retry", "--table", "absent", "--all-dead", "--yes"},
+        {"relay", "--table", "absent", "--sink", "null:", "--drain"},
+        {"enqueue", "--table", "absent", "--topic", kTopic, "--payload", "{}"}}) {
+    ExpectFailure(command, kFailed, "absent", "outboxd migrate up");
+  }
+}
+
+TEST_F(CliTest, NamesATableThatIsNotOurs) {
+  MigrateUp();
+  Process::Run({"sqlite3", path_, "CREATE TABLE invoices (id INTEGER PRIMARY KEY)"});
+  ExpectFailure({"stats", "--table", "invoices"}, kFailed, "invoices");
+}
+
+TEST_F(CliTest, RefusesASchemaNewerThanItself) {
+  MigrateUp();
+  const Finished finished = Process::Run({"sqlite3", path_,
+                                          "INSERT INTO outbox_migration (table_name, number, name) "
+                                          "VALUES ('orders_outbox', 99, 'x')"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.standard_error;
+  ExpectFailure({"stats", "--table", "orders_outbox"}, kFailed, "orders_outbox");
+}
+
+TEST_F(CliTest, RefusesWrongDatabaseAddresses) {
+  ExpectFailure({"stats", "--db", "mysql://x"}, kUsage, "is not a database address", "sqlite:PATH");
+  ExpectFailure({"stats", "--db", "sqlite:" + folder_.File("absent.db")}, kFailed, "absent.db");
+  std::ofstream(folder_.File("text.db")) << std::string(4096, 'x');
+  ExpectFailure({"stats", "--db", "sqlite:" + folder_.File("text.db")}, kFailed, "text.db");
+}
+
+TEST_F(CliTest, NeverShowsThePasswordOfAnAddress) {
+  const Finished finished =
+      Run({"stats", "--db", "postgres://user:hunter2@127.0.0.1:1/x?connect_timeout=1"});
+  EXPECT_EQ(finished.exit_code, kFailed);
+  EXPECT_THAT(finished.standard_error, Not(HasSubstr("hunter2")));
+}
+
+// --- relay ---
+
+TEST_F(CliTest, RelayDrainsToStandardOutputAndKeepsItClean) {
+  MigrateUp();
+  const std::string id = Enqueue(R"({"n": 1.0})");
+  const Finished finished =
+      Run({"relay", "--table", "orders_outbox", "--sink", "stdout:", "--drain"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.standard_error;
+  const Json line = Json::parse(finished.standard_output);
+  EXPECT_EQ(line.at("id"), id);
+  EXPECT_EQ(line.at("attempt"), 1);
+  EXPECT_THAT(finished.standard_output, HasSubstr(R"("payload":{"n": 1.0})"));
+  EXPECT_THAT(finished.standard_error, HasSubstr("delivered 1, retried 0, dead 0"));
+  EXPECT_EQ(OkJson({"stats", "--exact"}).at("tables").at(0).at("delivered"), 1);
+}
+
+TEST_F(CliTest, RelayTakesSeveralTablesEachWithItsSink) {
+  MigrateUp("a_outbox");
+  MigrateUp("b_outbox");
+  for (const char* table : {"a_outbox", "b_outbox"}) {
+    Ok({"enqueue", "--table", table, "--topic", kTopic, "--payload", "{}"});
+  }
+  const Json summary = OkJson({"relay", "--route", "a_outbox=file:" + folder_.File("a.jsonl"),
+                               "--route", "b_outbox=file:" + folder_.File("b.jsonl"), "--drain"});
+  EXPECT_EQ(summary.at("delivered"), 2);
+  EXPECT_THAT(Read(folder_.File("a.jsonl")), HasSubstr("a_outbox"));
+  EXPECT_THAT(Read(folder_.File("b.jsonl")), HasSubstr("b_outbox"));
+}
+
+TEST_F(CliTest, RelayTakesEverySettingAsAFlag) {
+  MigrateUp();
+  Enqueue();
+  const Json summary =
+      OkJson({"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--profile",
+              "toolkit", "--batch-size", "7", "--poll-interval", "10ms", "--single-active", "false",
+              "--retention", "0", "--async-ack"});
+  EXPECT_EQ(summary.at("delivered"), 1);
+  EXPECT_EQ(OkJson({"stats", "--exact"}).at("tables").at(0).at("delivered"), 0) << "deleted at ack";
+}
+
+TEST_F(CliTest, RelayRefusesWhatItCanNotDo) {
+  MigrateUp();
+  ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "gopher://x"}, kUsage,
+                "unknown sink scheme 'gopher:'", "file:PATH");
+  ExpectFailure({"relay", "--table", "orders_outbox"}, kUsage, "has no sink");
+  ExpectFailure({"relay", "--sink", "null:"}, kUsage, "no table to deliver from", "--table");
+  ExpectFailure({"relay", "--route", "orders_outbox"}, kUsage, "--route");
+  ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "null:", "--batch-size", "0"},
+                kUsage, "flag --batch-size: relay.batch_size: 0 is not between");
+  ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "null:", "--poll-interval", "30s"},
+                kUsage, "more than a third of the lease");
+}
+
+TEST_F(CliTest, RelayDrainFailsInTimeWhenTheSinkStaysAway) {
+  MigrateUp();
+  Enqueue();
+  ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "file:/dev/full", "--drain",
+                 "--timeout", "2s"},
+                kFailed, "messages are left");
+  EXPECT_EQ(Stats().at("pending"), 1);
+}
+
+TEST_F(CliTest, RelayEndsWhenNobodyReadsItsOutput) {
+  MigrateUp();
+  Enqueue();
+  const Finished finished = Process::Run(
+      {"bash", "-c",
+       base::StrCat("{ ", OUTBOXD_PATH, " relay --db ", database_,
+                    " --table orders_outbox --sink stdout:; echo code=$? >&2; } | head -n 1")});
+  EXPECT_THAT(finished.standard_output, HasSubstr(kTopic));
+  EXPECT_THAT(finished.standard_error, HasSubstr("code=1"));
+}
+
+// --- serve ---
+
+TEST_F(CliTest, ServeDeliversUntilItIsTerminated) {
+  MigrateUp();
+  Enqueue();
+  const std::string output = folder_.File("out.jsonl");
+  std::ofstream(folder_.File("outboxd.toml"))
+      << "database = \"" << database_ << "\"\n[log]\nformat = \"json\"\n[[table]]\n"
+      << "name = \"orders_outbox\"\nsink = \"file:" << output
+      << "\"\n[cleaner]\ninterval = \"100ms\"\n";
+  auto serve = Process::Start({OUTBOXD_PATH, "serve", "--config", folder_.File("outboxd.toml")});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (Read(output).empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_THAT(Read(output), HasSubstr(kTopic));
+  serve->Signal(SIGTERM);
+  EXPECT_EQ(serve->Wait(std::chrono::seconds(30)), 0) << serve->Errors();
+  EXPECT_THAT(serve->Errors(), HasSubstr("\"delivered\":1"));
+  EXPECT_EQ(Stats().at("processing"), 0);
+}
+
+TEST_F(CliTest, ServeListsEveryMistakeOfItsFile) {
+  std::ofstream(folder_.File("bad.toml")) << "[relay]\nbatch_sise = 1\nlease = \"x\"\n";
+  const Finished finished = Run({"serve", "--config", folder_.File("bad.toml")});
+  EXPECT_EQ(finished.exit_code, kUsage);
+  EXPECT_THAT(finished.standard_error, HasSubstr("bad.toml:2: relay.batch_sise: unknown key"));
+  EXPECT_THAT(finished.standard_error, HasSubstr("bad.toml:3: relay.lease: 'x' is not a duration"));
+  ExpectFailure({"serve", "--config", folder_.File("none.toml")}, kUsage, "No such file");
+}
+
+// --- config ---
+
+TEST_F(CliTest, ConfigPrintsValuesAndTheirOrigins) {
+  const Finished finished =
+      Run({"config", "--profile", "toolkit"}, "",
+          {{"OUTBOX_DB", "postgres://u:hunter2@h/d"}, {"OUTBOX_RELAY_WINDOW", "300"}});
+  EXPECT_EQ(finished.exit_code, 0) << finished.standard_error;
+  EXPECT_THAT(finished.standard_output,
+              HasSubstr("database\tpostgres://u:***@h/d\tenvironment OUTBOX_DB"));
+  EXPECT_THAT(finished.standard_output, HasSubstr("relay.batch_size\t100\tprofile toolkit"));
+  EXPECT_THAT(finished.standard_output,
+              HasSubstr("relay.window\t300\tenvironment OUTBOX_RELAY_WINDOW"));
+  EXPECT_THAT(finished.standard_output, HasSubstr("relay.listen\tfalse\tdefault"));
+  EXPECT_THAT(finished.standard_output, Not(HasSubstr("hunter2")));
+  ExpectFailure({"config", "--profile", "toolkti"}, kUsage, "did you mean 'toolkit'?");
+}
+
+// --- looking ---
+
+TEST_F(CliTest, ListsTheBacklogPageByPage) {
+  MigrateUp();
+  for (int i = 0; i < 3; ++i) Enqueue();
+  const Json first = OkJson({"list", "--limit", "2"});
+  EXPECT_EQ(first.at("messages").size(), 2u);
+  EXPECT_FALSE(first.at("messages").at(0).contains("payload"));
+  const std::string next = first.at("next");
+  const Json second = OkJson({"list", "--limit", "2", "--after", next});
+  EXPECT_EQ(second.at("messages").size(), 1u);
+  EXPECT_THAT(Ok({"list"}), AllOf(StartsWith("SEQ\tID\tSTATUS"), HasSubstr("pending")));
+  EXPECT_EQ(OkJson({"list", "--status", "dead"}).at("messages").size(), 0u);
+  ExpectFailure({"list", "--status", "lost"}, kUsage, "lost");
+  ExpectFailure({"list", "--tenant", "x"}, kUsage, "'x' is not a UUID");
+}
+
+TEST_F(CliTest, ListAsksWhichOfSeveralTables) {
+  MigrateUp("a_outbox");
+  MigrateUp("b_outbox");
+  ExpectFailure({"list"}, kUsage, "there are 2 outbox tables", "a_outbox");
+  EXPECT_EQ(OkJson({"stats"}).at("tables").size(), 2u);
+}
+
+TEST_F(CliTest, ShowsOneMessage) {
+  MigrateUp();
+  const std::string id = Enqueue();
+  EXPECT_THAT(Ok({"show", id}), AllOf(HasSubstr(id), HasSubstr("pending"), HasSubstr("payload")));
+  ExpectFailure({"show", "00000000-0000-7000-8000-000000000000"}, kFailed, "no message");
+  ExpectFailure({"show", "seven"}, kUsage, "'seven' is not a message id");
+}
+
+// --- repairing ---
+
+TEST_F(CliTest, RetriesDeadMessagesOnlyWhenToldSo) {
+  MigrateUp();
+  const std::string id = Enqueue();
+  Kill(id);
+  ExpectFailure({"retry", "--table", "orders_outbox", id}, kUsage, "would change 1 message",
+                "--yes");
+  EXPECT_EQ(Stats().at("dead"), 1);
+  EXPECT_THAT(Ok({"retry", "--table", "orders_outbox", id, "--dry-run"}),
+              HasSubstr("1 message of main.orders_outbox would be set to pending"));
+  EXPECT_EQ(Stats().at("dead"), 1);
+  EXPECT_THAT(Ok({"retry", "--table", "orders_outbox", id, "--yes"}), HasSubstr("1 message"));
+  EXPECT_EQ(Stats().at("dead"), 0);
+  EXPECT_EQ(OkJson({"show", id}).at("attempts"), 0);
+}
+
+TEST_F(CliTest, RetriesAllDeadOfATopic) {
+  MigrateUp();
+  Kill(Enqueue());
+  EXPECT_EQ(
+      OkJson({"retry", "--table", "orders_outbox", "--all-dead", "--topic", "a.b.c.v1", "--yes"})
+          .at("changed"),
+      0);
+  EXPECT_EQ(OkJson({"retry", "--table", "orders_outbox", "--all-dead", "--topic", kTopic, "--yes"})
+                .at("changed"),
+            1);
+}
+
+TEST_F(CliTest, DeletesAfterAskingAndLeavesDeliveredOnesAlone) {
+  MigrateUp();
+  const std::string delivered = Enqueue();
+  Ok({"relay", "--table", "orders_outbox", "--sink", "null:", "--drain"});
+  ExpectFailure({"delete", "--table", "orders_outbox", delivered, "--yes"}, kFailed,
+                "none of these messages");
+  const std::string pending = Enqueue();
+  EXPECT_EQ(OkJson({"delete", "--table", "orders_outbox", pending, "--yes"}).at("changed"), 1);
+  EXPECT_EQ(Stats().at("pending"), 0);
+}
+
+TEST_F(CliTest, RepairsWantExplicitTargets) {
+  MigrateUp();
+  ExpectFailure({"retry", "--table", "orders_outbox", "--yes"}, kUsage, "say which messages");
+  ExpectFailure({"retry", "--all-dead", "--yes"}, kUsage, "--table");
+  ExpectFailure({"delete", "--table", "orders_outbox", "nonsense", "--yes"}, kUsage,
+                "'nonsense' is not a message id");
+}
+
+TEST_F(CliTest, RepairsRefuseADatabaseElsewhere) {
+  ExpectFailure({"delete", "--db", "postgres://db.example.invalid/x", "--table", "orders_outbox",
+                 "--all-dead", "--yes"},
+                kFailed, "is not on this machine", "--allow-remote");
+}
+
+}  // namespace
+}  // namespace outbox::testing
