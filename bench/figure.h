@@ -33,6 +33,7 @@ struct Figure {
   std::string store;
   std::string what;
   std::string unit;
+  bool rival = false;  // somebody else's, shown for comparison
   // One sample per round.
   std::vector<double> rounds;
   // The other side of the comparison, round by round; empty: compared with nothing.

@@ -64,6 +64,7 @@ Status Peers(Run& run) {
     figures.push_back(std::move(figure));
   }
   Figure strongest = MakeFigure(kStrongest.what);
+  strongest.rival = true;
   for (int round = 0; round < run.rounds(); ++round) {
     OUTBOX_RETURN_IF_ERROR(run.CheckInterrupted());
     OUTBOX_ASSIGN_OR_RETURN(const double theirs, PeerRate(run, kStrongest));
@@ -86,6 +87,7 @@ Status Peers(Run& run) {
       continue;
     }
     Figure figure = MakeFigure(peer.what);
+    figure.rival = true;
     figure.rounds = {*rate};
     run.Add(std::move(figure));
   }

@@ -9,7 +9,7 @@ namespace {
 
 using base::StrCat;
 
-constexpr int kWidth = 960;
+constexpr int kWidth = 1120;
 constexpr int kBarsLeft = 330;
 constexpr int kBarsWidth = 330;
 constexpr int kRowHeight = 30;
@@ -86,8 +86,9 @@ std::string Row(const Figure& figure, double scale, int y) {
   };
   std::string out = Text(kMargin, y + 12, "", figure.what);
   out += Box(kBarsLeft, y, kBarsWidth, kBarHeight, "track");
-  out += Box(kBarsLeft, y, width(figure.value().median), kBarHeight, "ours");
-  int x = kBarsLeft + kBarsWidth + 12;
+  out +=
+      Box(kBarsLeft, y, width(figure.value().median), kBarHeight, figure.rival ? "other" : "ours");
+  const int x = kBarsLeft + kBarsWidth + 12;
   out += Text(x, y + 12, "", StrCat(FormatNumber(figure.value().median), " ", figure.unit));
   std::string comparison;
   if (const auto ratio = figure.ratio()) {
