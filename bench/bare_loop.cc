@@ -89,12 +89,12 @@ class Lane {
     Params params;
     params.TidArray(batch.tids);
     if (plan_.mode == ClaimMode::kLease) {
-      params.Text(kToken);
+      params.Int8Array(batch.seqs).Text(kToken);
     } else {
       const std::vector<std::int16_t> kinds(batch.tids.size(), 0);
       const std::vector<std::int64_t> delays(batch.tids.size(), 0);
       const std::vector<std::string> errors(batch.tids.size());
-      params.Int8Array(batch.seqs).Int2Array(kinds).Int8Array(delays).TextArray(errors);
+      params.Int2Array(kinds).Int8Array(delays).TextArray(errors);
       params.Bool(plan_.keep);
     }
     return session_.RunBinary("settle", params).error();

@@ -7,8 +7,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "base/text.h"
@@ -20,14 +20,16 @@ using base::StrCat;
 
 constexpr std::chrono::seconds kEndTimeout{15};
 
-// Forks; the child's standard output goes to `output`. Negative when there is no process.
-pid_t Spawn(const std::vector<std::string>& command, int output) {
+// Forks; the child's output goes to `output`, its errors to `errors`. Negative when there is no
+// process.
+pid_t Spawn(const std::vector<std::string>& command, int output, int errors) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const pid_t pid = fork();
   if (pid != 0) return pid;
   dup2(output, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
   execvp(argv[0], argv.data());
   _exit(127);
 }
@@ -46,7 +48,7 @@ std::string ReadAll(int descriptor) {
 Finished RunChild(const std::vector<std::string>& command) {
   std::array<int, 2> pipe_ends;
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) return {};
-  const pid_t pid = Spawn(command, pipe_ends[1]);
+  const pid_t pid = Spawn(command, pipe_ends[1], STDERR_FILENO);
   close(pipe_ends[1]);
   Finished finished;
   if (pid > 0) {
@@ -61,7 +63,7 @@ Finished RunChild(const std::vector<std::string>& command) {
 
 Result<std::unique_ptr<Child>> Child::Start(const std::vector<std::string>& command) {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  const pid_t pid = Spawn(command, nowhere);
+  const pid_t pid = Spawn(command, nowhere, nowhere);
   close(nowhere);
   if (pid < 0) return Status::Retry(Code::kInternal, StrCat("can not start ", command.front()));
   return std::unique_ptr<Child>(new Child(pid));
@@ -83,16 +85,17 @@ bool Child::Running() {
 }
 
 std::chrono::duration<double> Child::CpuTime() const {
-  std::ifstream file(StrCat("/proc/", pid_, "/stat"));
-  std::string text;
-  std::getline(file, text);
-  // The second field is a name that may contain anything; utime and stime are fields 14 and 15.
-  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
-  double user = 0, system = 0;
-  fields >> user >> system;
-  return std::chrono::duration<double>((user + system) / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  // The first number of schedstat is nanoseconds on a CPU. The clock ticks of /proc/PID/stat would
+  // miss most of what a process does that wakes up for a few microseconds at a time.
+  std::chrono::nanoseconds total{0};
+  std::error_code ignored;
+  for (const auto& task :
+       std::filesystem::directory_iterator(StrCat("/proc/", pid_, "/task"), ignored)) {
+    std::int64_t nanoseconds = 0;
+    std::ifstream(task.path() / "schedstat") >> nanoseconds;
+    total += std::chrono::nanoseconds(nanoseconds);
+  }
+  return total;
 }
 
 double Child::ResidentMegabytes() const {

@@ -20,7 +20,7 @@ struct Finished {
 // Runs `command` to its end; its standard error goes where ours goes.
 Finished RunChild(const std::vector<std::string>& command);
 
-// A process that runs until it is destroyed. Its output is discarded.
+// A process that runs until it is destroyed. Its output and errors are discarded.
 class Child {
  public:
   static Result<std::unique_ptr<Child>> Start(const std::vector<std::string>& command);
@@ -30,7 +30,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   bool Running();
-  // User and system time it has used.
+  // What its threads have used so far; those that ended do not count.
   std::chrono::duration<double> CpuTime() const;
   double ResidentMegabytes() const;
 

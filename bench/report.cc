@@ -103,7 +103,9 @@ std::string FormatTable(const Report& report) {
     group = title;
     const Cells& row = rows[i];
     std::string line = StrCat("  ", Left(row[0], widths[0]), "  ", Right(row[1], widths[1]), " ");
-    for (std::size_t c = 2; c < kColumns; ++c) line += Left(row[c], widths[c]) + "  ";
+    for (std::size_t c = 2; c < kColumns; ++c) {
+      if (widths[c] > 0) line += Left(row[c], widths[c]) + "  ";
+    }
     out += StrCat(line.substr(0, line.find_last_not_of(' ') + 1), "\n");
   }
   if (!report.notes.empty()) out += "\n";
