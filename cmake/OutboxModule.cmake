@@ -22,6 +22,7 @@ function(outbox_test)
     get_filename_component(name ${file} NAME_WE)
     string(REGEX REPLACE "^.*_([a-z0-9]*test)$" "\\1" kind ${name})
     add_executable(${name} ${file})
+    target_precompile_headers(${name} REUSE_FROM outbox_test_headers)
     target_link_libraries(${name} PRIVATE
       ${arg_LINK} outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
     set(properties LABELS ${kind} TIMEOUT ${arg_TIMEOUT})

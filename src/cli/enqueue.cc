@@ -222,6 +222,10 @@ Status Run(const Options& options) {
         .WithHint("give --topic and --payload, or JSON lines on standard input");
   }
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
+  // Says what is wrong with the table before a line of input is read. A role that may only enqueue
+  // may not look; then the database has the word.
+  const Status table = backend->OpenInspect(options.table, CommandDeadline()).error();
+  if (!table.ok() && table.code() != Code::kPermission) return table;
   OUTBOX_ASSIGN_OR_RETURN(const auto session, backend->OpenSession(CommandDeadline()));
   if (!options.message.topic.empty()) return EnqueueOne(options, *session);
   BulkEnqueue bulk(options, *session);

@@ -11,7 +11,7 @@ namespace {
 
 std::string Document(const std::string& name) {
   std::ostringstream text;
-  text << std::ifstream(std::string(OUTBOX_DOCS) + "/reference/" + name).rdbuf();
+  text << std::ifstream(OUTBOX_DOCS "/reference/" + name).rdbuf();
   return text.str();
 }
 

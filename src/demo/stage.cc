@@ -109,9 +109,11 @@ Result<std::unique_ptr<store::Session>> Stage::OpenSession() {
 
 Result<std::vector<Uuid>> Stage::ListOrderEvents() {
   OUTBOX_ASSIGN_OR_RETURN(const auto session, OpenSession());
+  OUTBOX_RETURN_IF_ERROR(session->Begin());
   OUTBOX_ASSIGN_OR_RETURN(
       const auto rows,
       session->executor().Execute(orders_table_.Render(sql::demo::kListOrderEvents), {}));
+  OUTBOX_RETURN_IF_ERROR(session->Commit());
   std::vector<Uuid> events;
   events.reserve(rows.size());
   for (const auto& row : rows) events.push_back(Uuid::Parse(row[0].value_or("")).value_or(Uuid()));

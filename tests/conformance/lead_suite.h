@@ -78,7 +78,7 @@ TEST_P(LeadSuite, DrainedLooksAtTheRelaysOwnMessagesOnly) {
 }
 
 TEST_P(LeadSuite, AWatchFiresSoonAfterACommit) {
-  const auto relay = OpenRelay({.listen = true});
+  const auto relay = OpenRelay();
   std::atomic<int> calls = 0;
   auto watch = relay->WatchForWork([&] { ++calls; }, Soon());
   if (!watch.ok()) GTEST_SKIP() << "no wake-up here: " << watch.error().ToString();

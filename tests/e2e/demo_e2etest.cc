@@ -101,7 +101,10 @@ class LiveDemoTest : public DemoTest {
                   .exit_code,
               0);
   }
-  void TearDown() override { Tmux({"kill-server"}); }
+  void TearDown() override {
+    Tmux({"kill-server"});
+    std::filesystem::remove(folder_ + ".tmux");
+  }
 
   Finished Tmux(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"tmux", "-S", folder_ + ".tmux", "-f", "/dev/null"});
@@ -145,7 +148,7 @@ TEST_F(LiveDemoTest, FollowsTheSizeOfTheWindow) {
   Tmux({"resize-window", "-x", "60", "-y", "20"});
   EXPECT_THAT(WaitFor("needs 80x24"), HasSubstr("the demo needs 80x24"));
   Tmux({"resize-window", "-x", "120", "-y", "40"});
-  EXPECT_THAT(WaitFor("q quit"), HasSubstr("last messages"));
+  EXPECT_THAT(WaitFor("last messages"), HasSubstr("q quit"));
 }
 
 TEST_F(LiveDemoTest, RestoresTheScreenWhenItIsTerminated) {
