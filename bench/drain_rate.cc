@@ -10,7 +10,9 @@ namespace {
 
 using base::StrCat;
 
-constexpr double kAgainstBareLoop = 0.85;
+// For lease claims, the default. Two bare loops of transaction claims side by side also settle side
+// by side, which a relay, that settles on one thread, does not try to match.
+constexpr double kLeaseAgainstBareLoop = 0.85;
 
 // The relay and the bare loop on one connection and on two, in turn; each on a table filled anew.
 Status DrainPostgres(Run& run, Scratch& scratch, const DrainPlan& plan) {
@@ -19,8 +21,8 @@ Status DrainPostgres(Run& run, Scratch& scratch, const DrainPlan& plan) {
                 .store = std::string(scratch.store()),
                 .what = Describe(plan),
                 .unit = "events/s",
-                .against = "bare libpq loop",
-                .bar = Bar::AtLeast(kAgainstBareLoop)};
+                .against = "bare libpq loop"};
+  if (plan.mode == ClaimMode::kLease) figure.bar = Bar::AtLeast(kLeaseAgainstBareLoop);
   for (int round = 0; round < run.rounds(); ++round) {
     OUTBOX_RETURN_IF_ERROR(run.CheckInterrupted());
     OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
