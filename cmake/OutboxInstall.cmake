@@ -25,5 +25,7 @@ endif()
 if(OUTBOX_WITH_SQLITE)
   string(APPEND OUTBOX_PC_REQUIRES " sqlite3")
 endif()
+# Found from the file's own place, so that `cmake --install --prefix` may move it.
+file(RELATIVE_PATH OUTBOX_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/outbox.pc.in ${PROJECT_BINARY_DIR}/outbox.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/outbox.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -30,7 +30,7 @@ function(outbox_test)
       list(APPEND properties FIXTURES_REQUIRED postgres ENVIRONMENT
         "OUTBOX_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres.url")
     endif()
-    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
       PROPERTIES ${properties})
   endforeach()
 endfunction()

@@ -84,6 +84,7 @@ struct Message {
   std::string payload;
   Headers headers;           // includes traceparent and tracestate when they were given
   int attempt = 0;           // 1 at the first delivery
+  bool in_doubt = false;     // the attempt before was cut off (a crash): it may have arrived
   Timestamp created_at{};
   Timestamp available_at{};
 

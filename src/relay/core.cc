@@ -21,6 +21,8 @@ constexpr std::size_t kCallsHeldPerSlot = 64;
 constexpr milliseconds kGrace{250};
 // After the stop deadline, the last settles get this long.
 constexpr milliseconds kLastSettles{3000};
+// A message that was in hand at one crash was most likely a bystander.
+constexpr int kCrashesForgiven = 1;
 constexpr milliseconds kStandbyPollMin{100};
 constexpr milliseconds kStandbyPollMax{1000};
 constexpr double kPollGrowth = 1.6;
@@ -49,11 +51,34 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
 bool Core::MayClaim() const {
   if (claims_.size() >= store_.claims_max) return false;
   // Paused: one probe at a time, and only when everything before it has been given back.
-  if (paused_) return claims_.empty();
+  if (paused_ || one_by_one_ || alone_) return claims_.empty();
   return held_messages_ + batch_ <= window_;
 }
 
-std::size_t Core::ClaimLimit() const { return paused_ ? 1 : batch_; }
+std::size_t Core::ClaimLimit() const { return paused_ || one_by_one_ ? 1 : batch_; }
+
+// Each crash costs every message in hand an attempt. Bystanders must not die with the one message
+// that causes them, so those that have seen several are delivered with nothing else in hand.
+bool Core::Suspect(const Message& message) const {
+  return message.in_doubt &&
+         (message.attempt > kCrashesForgiven + 1 || options_.retry.Exhausted(message.attempt));
+}
+
+// Gives the suspects of a new claim back, to be claimed one by one: a single one between two
+// ordinary claims, so that the others do not wait for all of them.
+void Core::Isolate(HeldClaim& held) {
+  one_by_one_ = false;
+  const auto messages = held.claim->messages();
+  if (claims_.size() == 1 && messages.size() == 1) {
+    alone_ = Suspect(messages[0]);
+    return;
+  }
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (!Suspect(messages[i])) continue;
+    DecideAs(held, i, {.index = static_cast<std::uint32_t>(i), .kind = Kind::kReleased});
+    one_by_one_ = true;
+  }
+}
 
 ClaimerStep Core::NextClaimerStep(TimePoint now) {
   if (stopping_) {
@@ -69,10 +94,12 @@ ClaimerStep Core::NextClaimerStep(TimePoint now) {
   if (options_.single_active && !lead_checked_) return LeadStep{};
   if (want_drained_ && last_claim_empty_ && claims_.empty()) return CheckDrainedStep{};
   lead_checked_ = false;
+  alone_ = false;
   claiming_ = true;
   return ClaimStep{{.limit = ClaimLimit(),
                     .lease = options_.lease,
-                    .attempts_max = options_.retry.attempts_max}};
+                    .attempts_max = options_.retry.attempts_max,
+                    .from_start = one_by_one_}};
 }
 
 void Core::OnLead(TimePoint now, const Result<bool>& leading) {
@@ -86,9 +113,9 @@ void Core::OnLead(TimePoint now, const Result<bool>& leading) {
     resigning_ = true;
     ReleaseWaiting();
   }
-  claim_at_ = now + (leading.ok() ? Duration(std::clamp(options_.poll_max, kStandbyPollMin,
-                                                        kStandbyPollMax))
-                                  : store_backoff_.Next(random_));
+  claim_at_ = now + (leading.ok()
+                         ? Duration(std::clamp(options_.poll_max, kStandbyPollMin, kStandbyPollMax))
+                         : store_backoff_.Next(random_));
 }
 
 void Core::OnResigned() { resigning_ = false; }
@@ -97,6 +124,7 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
   claiming_ = false;
   store_backoff_.Reset();
   const std::size_t count = claim->messages().size();
+  const std::size_t limit = ClaimLimit();
   last_claim_empty_ = count == 0 && claim->exhausted().empty();
   if (count > 0) {
     auto held = std::make_shared<HeldClaim>();
@@ -107,9 +135,12 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
     held->claim = std::move(claim);
     held_messages_ += count;
     claims_.push_back(held);
+    Isolate(*held);
     if (stopping_) ReleaseWaiting(*held);
+  } else {
+    one_by_one_ = false;
   }
-  if (count >= ClaimLimit()) {
+  if (count >= limit || one_by_one_) {
     poll_delay_ = options_.poll_min;
     claim_at_ = now;
     return;
@@ -172,9 +203,8 @@ std::optional<Slice> Core::NextSlice(TimePoint now) {
 }
 
 bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results) {
-  const auto found =
-      std::find_if(publishing_.begin(), publishing_.end(),
-                   [&](const Slice& other) { return other.number == slice.number; });
+  const auto found = std::find_if(publishing_.begin(), publishing_.end(),
+                                  [&](const Slice& other) { return other.number == slice.number; });
   if (found == publishing_.end()) return false;
   publishing_.erase(found);
   OUTBOX_CHECK(results.size() == slice.count);
@@ -208,7 +238,8 @@ std::vector<Slice> Core::GiveUpOverdue(TimePoint now) {
     }
     const Status status =
         stopping_ && now < it->deadline
-            ? Status::Retry(Code::kCancelled, "abandoned: the relay stopped before the sink answered")
+            ? Status::Retry(Code::kCancelled,
+                            "abandoned: the relay stopped before the sink answered")
             : Status::Retry(Code::kDeadline,
                             base::StrCat("no answer within the dispatch timeout of ",
                                          base::FormatDuration(options_.dispatch_timeout)));
@@ -390,8 +421,7 @@ void Core::WantDrained(bool wanted) {
 }
 
 bool Core::done(TimePoint now) const {
-  return stopping_ &&
-         ((claims_.empty() && !claiming_) || now >= stop_deadline_ + kLastSettles);
+  return stopping_ && ((claims_.empty() && !claiming_) || now >= stop_deadline_ + kLastSettles);
 }
 
 RelayState Core::state() const {

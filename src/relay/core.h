@@ -10,7 +10,7 @@
 //
 // Rules it keeps: a message is handed to a publisher only while its lease is surely ours; each
 // message gets exactly one outcome; never more than `window` messages are held; a sink that is down
-// costs no attempts.
+// costs no attempts; a message that may have killed relays takes no others along.
 //
 // Threads: none of its own; the driver serialises calls with a mutex.
 #pragma once
@@ -45,14 +45,14 @@ struct HeldClaim {
 
   std::unique_ptr<store::Claim> claim;
   std::vector<MessageState> states;
-  std::size_t next_waiting = 0;           // messages before it have left kWaiting
+  std::size_t next_waiting = 0;  // messages before it have left kWaiting
   std::size_t unsettled = 0;
-  std::vector<store::Outcome> decided;    // waiting to be settled
-  TimePoint lease_ends{};                 // by our clock, cautiously: counted from before the call
+  std::vector<store::Outcome> decided;  // waiting to be settled
+  TimePoint lease_ends{};               // by our clock, cautiously: counted from before the call
   TimePoint extend_at{};
-  TimePoint settle_after{};               // not before, after a failed settle
+  TimePoint settle_after{};  // not before, after a failed settle
   Backoff settle_backoff;
-  bool busy = false;                      // the settler is working on it
+  bool busy = false;  // the settler is working on it
 };
 
 // A publisher's work: messages [first, first + count) of a claim, until `deadline`.
@@ -158,6 +158,8 @@ class Core {
   void MarkLost(HeldClaim& held, std::uint32_t index);
   std::size_t ClaimLimit() const;
   bool MayClaim() const;
+  bool Suspect(const Message& message) const;
+  void Isolate(HeldClaim& held);
 
   const RelayOptions options_;
   const store::RelayStoreTraits store_;
@@ -172,12 +174,16 @@ class Core {
   std::uint64_t slices_made_ = 0;
 
   TimePoint claim_at_{};
-  bool claiming_ = false;      // a claim was asked for and has not come back
+  bool claiming_ = false;  // a claim was asked for and has not come back
   Duration poll_delay_;
   Backoff store_backoff_;
   bool lead_checked_ = false;  // leadership was confirmed for the next claim
   bool leading_ = false;
   bool resigning_ = false;
+
+  // See Isolate.
+  bool one_by_one_ = false;  // the next claim is of one message
+  bool alone_ = false;       // the message in hand is to stay the only one
 
   bool paused_ = false;
   std::string pause_reason_;

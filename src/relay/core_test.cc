@@ -24,6 +24,11 @@ class FakeClaim final : public store::Claim {
       messages_[i].payload = "{}";
     }
   }
+  // Its first `count` messages were in hand when a relay died.
+  std::unique_ptr<FakeClaim> InDoubt(std::size_t count) && {
+    for (std::size_t i = 0; i < count; ++i) messages_[i].in_doubt = true;
+    return std::make_unique<FakeClaim>(std::move(*this));
+  }
   std::span<const Message> messages() const override { return messages_; }
   Result<store::SettleReport> Settle(std::span<const store::Outcome>, Deadline) override {
     return store::SettleReport{};
@@ -109,6 +114,46 @@ TEST_F(CoreTest, ClaimsAgainAtOnceAfterAFullBatchAndWaitsAfterAShortOne) {
   core_->OnPublished(now_, *core().NextSlice(now_), std::vector<Status>(10));
   core().OnSettled(*NextSettle(), {});
   EXPECT_TRUE(std::holds_alternative<WaitStep>(core().NextClaimerStep(now_)));
+}
+
+TEST_F(CoreTest, GivesMessagesOfSeveralCrashesBackAndClaimsThemOneByOne) {
+  options_.retry.attempts_max = 20;
+  (void)core().NextClaimerStep(now_);
+  core().OnClaimed(now_, now_, FakeClaim(10, 3).InDoubt(4));
+  EXPECT_TRUE(std::holds_alternative<WaitStep>(core().NextClaimerStep(now_)))
+      << "claimed more while the others are in hand";
+  const auto slice = core().NextSlice(now_);
+  ASSERT_TRUE(slice);
+  EXPECT_EQ(slice->first, 4U);
+  EXPECT_EQ(slice->count, 6U);
+  ASSERT_TRUE(core().OnPublished(now_, *slice, std::vector<Status>(6)));
+  const Settled settled = core().OnSettled(*NextSettle(), {});
+  EXPECT_EQ(settled.counts.released, 4U);
+  EXPECT_EQ(settled.counts.delivered, 6U);
+
+  const auto single = std::get<ClaimStep>(core().NextClaimerStep(now_));
+  EXPECT_EQ(single.request.limit, 1U);
+  EXPECT_TRUE(single.request.from_start);
+  core().OnClaimed(now_, now_, FakeClaim(1, 3).InDoubt(1));
+  EXPECT_TRUE(std::holds_alternative<WaitStep>(core().NextClaimerStep(now_)))
+      << "a bystander was claimed beside it";
+  Publish(Status::Ok());
+  core().OnSettled(*NextSettle(), {});
+  EXPECT_EQ(std::get<ClaimStep>(core().NextClaimerStep(now_)).request.limit, 10U)
+      << "the others have their turn in between";
+}
+
+TEST_F(CoreTest, ForgivesOneCrashUnlessItWasTheLastButOneAttempt) {
+  options_.retry.attempts_max = 20;
+  (void)core().NextClaimerStep(now_);
+  core().OnClaimed(now_, now_, FakeClaim(10, 2).InDoubt(10));
+  EXPECT_EQ(core().NextSlice(now_)->count, 10U);
+
+  core_.reset();
+  options_.retry.attempts_max = 2;
+  (void)core().NextClaimerStep(now_);
+  core().OnClaimed(now_, now_, FakeClaim(10, 2).InDoubt(10));
+  EXPECT_FALSE(core().NextSlice(now_));
 }
 
 TEST_F(CoreTest, IdlePollingGrowsFromItsMinimumToItsMaximum) {

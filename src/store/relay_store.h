@@ -72,6 +72,9 @@ struct ClaimRequest {
   std::chrono::milliseconds lease{0};
   // Rows with this many attempts behind them are turned dead instead of being claimed.
   std::optional<int> attempts_max;
+  // Look at everything that is due, also where an earlier claim has just looked: messages were
+  // given back.
+  bool from_start = false;
 };
 
 // A wake-up source; destroying it stops the callbacks.

@@ -12,7 +12,7 @@ namespace {
 // Tables of one database, told apart by process and number: tests run side by side.
 std::unique_ptr<StoreFixture> MakePostgresFixture() {
   static std::atomic<int> tables = 0;
-  auto backend = store::OpenPostgres(testing::SharedPostgresUrl());
+  auto backend = store::postgres::OpenPostgres(testing::SharedPostgresUrl());
   EXPECT_OK(backend);
   const std::string table =
       "conformance_" + std::to_string(getpid()) + "_" + std::to_string(++tables);

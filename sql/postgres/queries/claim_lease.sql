@@ -24,6 +24,8 @@ UPDATE {{table}} AS m SET
            THEN ': the last one ended without an outcome (its relay crashed or lost its lease)'
            ELSE ': the limit is ' || $6 END
       || coalesce('; before that: ' || left(m.last_error, 400), '')
+    WHEN m.status = 'processing' THEN
+      'no outcome: attempt ' || m.attempts || ' was cut off (its relay crashed or lost its lease)'
     ELSE m.last_error END,
   updated_at = now()
 WHERE m.ctid = ANY (ARRAY(
@@ -39,4 +41,5 @@ WHERE m.ctid = ANY (ARRAY(
   LIMIT $5::bigint
   FOR UPDATE SKIP LOCKED))
 RETURNING id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-  tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid, status = 'dead'
+  tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid, status = 'dead',
+  starts_with(last_error, 'no outcome: ')

@@ -9,7 +9,7 @@
 -- Index: NAME_claim, forward; see claim_lease.sql.
 SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
   tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid,
-  coalesce(attempts >= $4::integer, false)
+  coalesce(attempts >= $4::integer, false), starts_with(last_error, 'no outcome: ')
 FROM {{table}}
 WHERE processed_at IS NULL
   AND (available_at, seq) > ($1::timestamptz, $2::bigint)

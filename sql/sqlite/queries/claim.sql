@@ -4,7 +4,10 @@
 -- Index: _claim. No column of that index is set, so that leasing rewrites no index entry.
 UPDATE {{table}}
 SET status = 'processing', attempts = attempts + 1, locked_by = ?1, locked_until = {{now}} + ?2,
-    updated_at = {{now}}
+    updated_at = {{now}},
+    last_error = CASE status WHEN 'processing' THEN
+        'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
+      ELSE last_error END
 WHERE seq IN (
   SELECT seq FROM {{table}}
   WHERE processed_at IS NULL AND available_at <= {{now}}
@@ -15,4 +18,5 @@ WHERE seq IN (
   ORDER BY available_at, seq
   LIMIT ?3)
 RETURNING seq, id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-  tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at;
+  tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at,
+  last_error GLOB 'no outcome: *';

@@ -74,6 +74,7 @@ void MemoryClaim::Apply(StoredMessage& row, const Outcome& outcome) {
       return;
     case Outcome::Kind::kRetry:
       row.status = MessageStatus::kPending;
+      row.message.in_doubt = false;
       row.message.available_at = now + outcome.retry_in;
       row.last_error = outcome.error;
       return;

@@ -89,6 +89,7 @@ Result<std::unique_ptr<Claim>> MemoryRelayStore::Next(const ClaimRequest& reques
       Bury(*row, now);
       continue;
     }
+    if (row->status == MessageStatus::kProcessing) row->message.in_doubt = true;
     row->status = MessageStatus::kProcessing;
     row->locked_by = token;
     row->locked_until.reset();

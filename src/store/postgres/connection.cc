@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/text.h"
 #include "sql/postgres.h"
 #include "store/postgres/classify_error.h"
@@ -225,6 +226,7 @@ Result<Rows> Connection::Execute(const Statement& statement, const Params& param
   OUTBOX_RETURN_IF_ERROR(EnterSession(session, deadline));
   OUTBOX_RETURN_IF_ERROR(Prepare(statement, deadline));
   if (!Send(statement, params)) return LostBeforeSending();
+  if (!statement.failpoint.empty()) base::Failpoint(statement.failpoint);
   auto result = Finish(deadline);
   if (!result.ok() && prepare_ && IsForeignPreparedStatement(result.error().native())) {
     // Nothing ran. In a transaction of the caller's the failure has already voided it.

@@ -14,6 +14,8 @@ using sql::postgres::kSettle;
 using sql::postgres::kSettleDeliveredDelete;
 using sql::postgres::kSettleDeliveredKeep;
 
+constexpr std::string_view kFailpoint = "mid_settle";
+
 bool AllDelivered(std::span<const Outcome> outcomes) {
   return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
     return outcome.kind == Outcome::Kind::kDelivered;
@@ -36,8 +38,8 @@ SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::Ta
     : connection(std::move(address), Plans::kPinned),
       keep_delivered(keep),
       async_ack(async),
-      settle(table, kSettle),
-      settle_delivered(table, keep ? kSettleDeliveredKeep : kSettleDeliveredDelete),
+      settle(table, kSettle, kFailpoint),
+      settle_delivered(table, keep ? kSettleDeliveredKeep : kSettleDeliveredDelete, kFailpoint),
       extend(table, kExtendLease) {}
 
 LeaseClaim::LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token,

@@ -92,7 +92,8 @@ class PostgresTest : public ::testing::Test {
 
   void SetUp() override {
     OUTBOX_REQUIRE_POSTGRES();
-    const std::string server = ::outbox::testing::SharedPostgresUrl();
+    server_ = ServerUrl();
+    const std::string& server = server_;
     database_ = base::StrCat("t_", getpid(), "_", base::RandomBits());
     PlainConnection(server).Run("CREATE DATABASE " + database_);
     url_ = server.substr(0, server.rfind('/') + 1) + database_;
@@ -101,12 +102,14 @@ class PostgresTest : public ::testing::Test {
     Migrate({.table = kTable});
   }
 
+  // The server to make the test's database on.
+  virtual std::string ServerUrl() { return ::outbox::testing::SharedPostgresUrl(); }
+
   void TearDown() override {
     sql_.reset();
     backend_.reset();
     if (database_.empty()) return;
-    PlainConnection(::outbox::testing::SharedPostgresUrl())
-        .Run("DROP DATABASE IF EXISTS " + database_ + " WITH (FORCE)");
+    PlainConnection(server_).Run("DROP DATABASE IF EXISTS " + database_ + " WITH (FORCE)");
   }
 
   static std::unique_ptr<Backend> Open(const std::string& url) {
@@ -159,6 +162,7 @@ class PostgresTest : public ::testing::Test {
   std::string database_;
   std::string url_;
   std::unique_ptr<PlainConnection> sql_;
+  std::string server_;
   std::unique_ptr<Backend> backend_;
 };
 

@@ -23,6 +23,7 @@ using sql::postgres::kDrained;
 // After the message's own columns, in both claiming statements.
 constexpr int kTidColumn = MessageColumns::kCount;
 constexpr int kExhaustedColumn = kTidColumn + 1;
+constexpr int kInDoubtColumn = kTidColumn + 2;
 
 std::vector<std::string> ToRegexes(const std::vector<std::string>& patterns) {
   std::vector<std::string> regexes;
@@ -97,6 +98,7 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::Next(const ClaimRequest& requ
       required && (!claims_.Healthy() || claims_.session() != *required)) {
     return Status::Retry(Code::kConflict, "leadership was lost with the connection");
   }
+  if (request.from_start) floor_.Reset();
   auto claim = claim_mode_ == ClaimMode::kLease ? NextLease(request, deadline)
                                                 : NextTransaction(request, deadline);
   if (!claim.ok()) floor_.Reset();
@@ -179,6 +181,7 @@ PostgresRelayStore::Found PostgresRelayStore::Read(const Rows& rows) const {
   found.rows.reserve(static_cast<std::size_t>(rows.size()));
   for (const int row : DueOrder(rows)) {
     Message message = ReadMessage(rows, row, table_display_);
+    message.in_doubt = rows.Bool(row, kInDoubtColumn);
     const Tid tid = rows.TidAt(row, kTidColumn);
     if (rows.Bool(row, kExhaustedColumn)) {
       found.exhausted.push_back(std::move(message));

@@ -10,7 +10,8 @@ namespace outbox::store::postgres {
 
 struct Statement {
   // A query from sql/postgres/queries, written for `table`.
-  Statement(const message::TableName& table, std::string_view sql);
+  Statement(const message::TableName& table, std::string_view sql,
+            std::string_view failpoint_name = {});
   // A query that names no table of ours.
   explicit Statement(std::string_view sql);
 
@@ -18,6 +19,8 @@ struct Statement {
   // Made from the text: behind a pooler that shares server sessions, a name can then never stand
   // for somebody else's statement.
   std::string name;
+  // Passed when the statement has been sent and its answer not been read (base/failpoint.h).
+  std::string_view failpoint;
 };
 
 }  // namespace outbox::store::postgres

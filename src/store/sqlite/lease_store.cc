@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/failpoint.h"
+
 namespace outbox::store::sqlite {
 namespace {
 
@@ -37,6 +39,7 @@ class LeaseClaim final : public Claim {
     OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
     OUTBOX_ASSIGN_OR_RETURN(SettleReport report,
                             table_->Settle(connection, token_, taken_.messages, outcomes));
+    base::Failpoint("mid_settle");
     OUTBOX_RETURN_IF_ERROR(transaction.Commit());
     return report;
   }

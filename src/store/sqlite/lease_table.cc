@@ -65,6 +65,7 @@ Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
     OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
     if (!found) break;
     Message message = ReadMessage(query, table_);
+    message.in_doubt = query.Int(kMessageColumns) != 0;
     const bool exhausted = request.attempts_max && message.attempt > *request.attempts_max;
     if (exhausted) --message.attempt;
     (exhausted ? taken.exhausted : taken.messages).push_back(std::move(message));

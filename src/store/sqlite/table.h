@@ -21,6 +21,7 @@ Result<message::TableName> ParseTable(std::string_view text);
 std::string Render(const message::TableName& table, std::string_view sql);
 
 // Reads the columns seq … available_at, as claim.sql returns them.
+inline constexpr int kMessageColumns = 16;
 Message ReadMessage(const Query& row, const message::TableName& table);
 // The same and the delivery state, as get_message.sql returns them.
 StoredMessage ReadStored(const Query& row, const message::TableName& table);

@@ -1,0 +1,108 @@
+// PostgreSQL goes away and comes back under load: restarts, crashes, terminated backends.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/e2e/support/producer.h"
+#include "tests/e2e/support/stage.h"
+#include "tests/support/postgres.h"
+#include "tests/support/wait.h"
+
+namespace outbox::testing {
+namespace {
+
+using base::StrCat;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kRelays = 2;
+constexpr std::size_t kWindow = 40;
+
+class ServerFaults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    OUTBOX_REQUIRE_POSTGRES();
+    server_ = PrivatePostgres::Start("shared_buffers = 64MB");
+    ASSERT_NE(server_, nullptr);
+    stage_ = Stage::MakeAt(server_->url());
+    ASSERT_NE(stage_, nullptr);
+    producer_.emplace(stage_->url(), Load{.per_transaction = 20, .pause = milliseconds(10)});
+    for (std::size_t i = 0; i < kRelays; ++i) {
+      relays_.push_back(stage_->StartRelay(
+          StrCat("relay-", i), {"--batch-size", "20", "--window", std::to_string(kWindow),
+                                "--lease", "2s", "--max-attempts", "unlimited"}));
+    }
+    ASSERT_TRUE(Flowing());
+  }
+
+  // More is delivered than there is now.
+  bool Flowing() {
+    const std::size_t before = stage_->Delivered();
+    const auto asked = Clock::now();
+    const bool flows = WaitFor([&] { return stage_->Delivered() > before; });
+    longest_ = std::max(longest_, Clock::now() - asked);
+    return flows;
+  }
+
+  void FinishAndJudge(std::string_view name, std::size_t faults) {
+    producer_->Stop();
+    for (const auto& relay : relays_) ASSERT_TRUE(relay->Running()) << relay->Errors();
+    const auto reader = SqlConnection::Open(stage_->url());
+    ASSERT_NE(reader, nullptr);
+    ASSERT_TRUE(WaitFor([&] {
+      return reader->Number(StrCat("SELECT count(*) FROM ", kTable,
+                                   " WHERE status IN ('pending', 'processing')")) == 0;
+    }));
+    Ledger ledger;
+    for (std::string& id : reader->Column("SELECT id FROM expected")) ledger.Expect(std::move(id));
+    for (std::size_t i = 0; i < kRelays; ++i) {
+      ledger.SeeFile(stage_->SinkFile(StrCat("relay-", i)));
+    }
+    const Verdict verdict = ledger.Judge();
+    const std::size_t bound = faults * kRelays * kWindow;
+    PrintVerdict(name, verdict, faults, bound);
+    std::printf("longest pause: %lld ms\n",
+                static_cast<long long>(std::chrono::duration_cast<milliseconds>(longest_).count()));
+    EXPECT_EQ(verdict.lost, 0u);
+    EXPECT_EQ(verdict.phantom, 0u);
+    EXPECT_LE(verdict.duplicated, bound);
+    EXPECT_GT(verdict.events, bound / 2) << "so few events that the bound says nothing";
+  }
+
+  std::unique_ptr<PrivatePostgres> server_;
+  std::unique_ptr<Stage> stage_;
+  std::optional<Producer> producer_;
+  std::vector<std::unique_ptr<Process>> relays_;
+  Clock::duration longest_{};
+};
+
+TEST_F(ServerFaults, ARestartedServerIsFoundAgain) {
+  constexpr std::size_t kRestarts = 6;
+  for (std::size_t restart = 0; restart < kRestarts; ++restart) {
+    server_->Stop(restart % 2 == 0 ? "immediate" : "fast");
+    server_->StartAgain();
+    ASSERT_TRUE(Flowing()) << "not resumed after restart " << restart << ": "
+                           << relays_.front()->Errors();
+  }
+  EXPECT_LT(longest_, seconds(20));
+  FinishAndJudge("restarts", kRestarts);
+}
+
+TEST_F(ServerFaults, TerminatedBackendsAreReplaced) {
+  constexpr std::size_t kRounds = 15;
+  const auto killer = SqlConnection::Open(server_->url());
+  ASSERT_NE(killer, nullptr);
+  std::int64_t terminated = 0;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    terminated += killer->Number(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        "WHERE application_name = 'outboxd'");
+    ASSERT_TRUE(Flowing()) << relays_.front()->Errors();
+  }
+  std::printf("terminated %lld backends\n", static_cast<long long>(terminated));
+  EXPECT_GE(terminated, static_cast<std::int64_t>(kRounds));
+  FinishAndJudge("terminated backends", kRounds);
+}
+
+}  // namespace
+}  // namespace outbox::testing

@@ -1,0 +1,158 @@
+#include "tests/e2e/support/stage.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "base/text.h"
+#include "tests/support/postgres.h"
+
+namespace outbox::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using base::StrCat;
+
+constexpr std::chrono::seconds kDrainPatience{120};
+
+std::string MakeFolder() {
+  std::string pattern = "/tmp/outbox-e2e.XXXXXX";
+  return mkdtemp(pattern.data()) == nullptr ? "" : pattern;
+}
+
+// "postgres://user@host:port/postgres" with another database at its end.
+std::string WithDatabase(const std::string& server, const std::string& database) {
+  return server.substr(0, server.rfind('/') + 1) + database;
+}
+
+bool Complain(const std::string& what) {
+  std::fprintf(stderr, "stage: %s\n", what.c_str());
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<Stage> Stage::Make(Dialect dialect) {
+  if (dialect == Dialect::kPostgres) return MakeAt(SharedPostgresUrl());
+  std::unique_ptr<Stage> stage(new Stage);
+  stage->folder_ = MakeFolder();
+  stage->url_ = StrCat("sqlite:", stage->folder_, "/shop.db");
+  if (!stage->Prepare()) return nullptr;
+  return stage;
+}
+
+std::unique_ptr<Stage> Stage::MakeAt(const std::string& url) {
+  std::unique_ptr<Stage> stage(new Stage);
+  stage->folder_ = MakeFolder();
+  stage->server_ = url;
+  stage->database_ = StrCat("e2e_", Uuid::NewV7().ToString().substr(9));
+  std::replace(stage->database_.begin(), stage->database_.end(), '-', '_');
+  const auto server = SqlConnection::Open(url);
+  if (server == nullptr || !server->Execute(StrCat("CREATE DATABASE ", stage->database_))) {
+    Complain(StrCat("no database at ", url));
+    return nullptr;
+  }
+  stage->url_ = WithDatabase(url, stage->database_);
+  if (!stage->Prepare()) return nullptr;
+  return stage;
+}
+
+bool Stage::Prepare() {
+  const Finished migrated = Run({"migrate", "up", "--table", std::string(kTable)});
+  if (migrated.exit_code != 0) return Complain("migrate up: " + migrated.standard_error);
+  sql_ = SqlConnection::Open(url_);
+  if (sql_ == nullptr) return Complain("can not connect to " + url_);
+  if (!sql_->Execute("CREATE TABLE expected (id text PRIMARY KEY)")) return Complain(sql_->error());
+  return true;
+}
+
+Stage::~Stage() {
+  sql_.reset();
+  if (!database_.empty()) {
+    if (const auto server = SqlConnection::Open(server_)) {
+      server->Execute(StrCat("DROP DATABASE ", database_, " WITH (FORCE)"));
+    }
+  }
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+Dialect Stage::dialect() const {
+  return url_.starts_with("sqlite:") ? Dialect::kSqlite : Dialect::kPostgres;
+}
+
+std::string Stage::SinkFile(std::string_view name) const {
+  return StrCat(folder_, "/", name, ".jsonl");
+}
+
+std::unique_ptr<Process> Stage::StartRelay(const std::string& name, const Flags& flags,
+                                           ProcessOptions options) const {
+  Flags command{OUTBOXD_PATH, "relay", "--table", std::string(kTable), "--id", name};
+  command.insert(command.end(), flags.begin(), flags.end());
+  if (std::find(flags.begin(), flags.end(), "--sink") == flags.end()) {
+    // A killed process loses nothing of what it wrote; only a power failure would.
+    command.insert(command.end(), {"--sink", StrCat("file:", SinkFile(name), "?fsync=never")});
+  }
+  options.environment.try_emplace("OUTBOX_DB", url_);
+  return Process::Start(command, options);
+}
+
+Finished Stage::Run(const Flags& command, ProcessOptions options) const {
+  Flags words{OUTBOXD_PATH};
+  words.insert(words.end(), command.begin(), command.end());
+  options.environment.try_emplace("OUTBOX_DB", url_);
+  return Process::Run(words, options);
+}
+
+bool Stage::Drain(const std::string& name, const Flags& flags) const {
+  Flags all{"--drain"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  const auto relay = StartRelay(name, all);
+  const auto exit_code = relay->Wait(kDrainPatience);
+  if (exit_code == 0) return true;
+  return Complain(StrCat("drain ended with ", exit_code.value_or(-1), ": ", relay->Errors()));
+}
+
+std::int64_t Stage::Unfinished() {
+  return sql_->Number(
+      StrCat("SELECT count(*) FROM ", kTable, " WHERE status IN ('pending', 'processing')"));
+}
+
+std::int64_t Stage::Count(std::string_view status) {
+  return sql_->Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE status = '", status, "'"));
+}
+
+std::int64_t Stage::Leased() {
+  return sql_->Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE locked_by IS NOT NULL"));
+}
+
+std::size_t Stage::Delivered() const {
+  std::size_t lines = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    lines += static_cast<std::size_t>(
+        std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
+  }
+  return lines;
+}
+
+Verdict Stage::Judge() {
+  Ledger ledger;
+  for (std::string& id : sql_->Column("SELECT id FROM expected")) ledger.Expect(std::move(id));
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() == ".jsonl") ledger.SeeFile(entry.path());
+  }
+  return ledger.Judge();
+}
+
+std::string DialectName(Dialect dialect) {
+  return dialect == Dialect::kPostgres ? "PostgreSQL" : "SQLite";
+}
+
+}  // namespace outbox::testing

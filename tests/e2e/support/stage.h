@@ -1,0 +1,81 @@
+// Stage: what an end-to-end test plays on. A database of its own with one migrated outbox table and
+// the table `expected`, a folder for the sinks' files, and the real outboxd.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "outbox/enqueue.h"
+#include "tests/e2e/support/ledger.h"
+#include "tests/e2e/support/sql.h"
+#include "tests/support/process.h"
+
+namespace outbox::testing {
+
+inline constexpr std::string_view kTable = "orders_outbox";
+
+using Flags = std::vector<std::string>;
+
+class Stage {
+ public:
+  // A new database on the shared server (see OUTBOX_REQUIRE_POSTGRES), or a new SQLite file. Null,
+  // with the reason on standard error, when it could not be made.
+  static std::unique_ptr<Stage> Make(Dialect dialect);
+  // The same on a server of the test's own.
+  static std::unique_ptr<Stage> MakeAt(const std::string& url);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  Dialect dialect() const;
+  const std::string& url() const { return url_; }
+  const std::string& folder() const { return folder_; }
+  // A connection for the test's main thread.
+  SqlConnection& sql() { return *sql_; }
+
+  // The file that the relay called `name` delivers to.
+  std::string SinkFile(std::string_view name) const;
+
+  // Starts `outboxd relay` as `name`, delivering to SinkFile(name) unless the flags have a --sink.
+  // The address of the database travels in the environment.
+  std::unique_ptr<Process> StartRelay(const std::string& name, const Flags& flags = {},
+                                      ProcessOptions options = {}) const;
+  // Runs any outboxd command to its end.
+  Finished Run(const Flags& command, ProcessOptions options = {}) const;
+  // Runs a relay until nothing is left; false when it fails.
+  bool Drain(const std::string& name, const Flags& flags = {}) const;
+
+  // Rows not delivered and not dead; rows of one state; rows with a lease.
+  std::int64_t Unfinished();
+  std::int64_t Count(std::string_view status);
+  std::int64_t Leased();
+  // Lines in all the sinks' files so far.
+  std::size_t Delivered() const;
+
+  // Committed against delivered, over all the sinks' files.
+  Verdict Judge();
+
+ private:
+  Stage() = default;
+  bool Prepare();
+
+  std::string url_;
+  std::string folder_;
+  std::string server_;  // where to drop the database; empty when there is nothing to drop
+  std::string database_;
+  std::unique_ptr<SqlConnection> sql_;
+};
+
+// "PostgreSQL" and "SQLite", for parameterised test names.
+std::string DialectName(Dialect dialect);
+
+}  // namespace outbox::testing
+
+// Makes `stage` or ends the test: skipped when there is no PostgreSQL server, failed otherwise.
+#define OUTBOX_MAKE_STAGE(stage, dialect)                                   \
+  if ((dialect) == ::outbox::Dialect::kPostgres) OUTBOX_REQUIRE_POSTGRES(); \
+  const auto stage = ::outbox::testing::Stage::Make(dialect);               \
+  ASSERT_NE(stage, nullptr)
