@@ -1,14 +1,13 @@
-# Turns the .sql files of one dialect into a header of constants, at configure time and again when a
-# file changes: queries/claim_lease.sql becomes outbox::sql::DIALECT::kClaimLease, as do the scripts in
-# common/, and the numbered migrations become the array kMigrations.
-function(outbox_embed_sql dialect)
-  set(root ${PROJECT_SOURCE_DIR}/sql/${dialect})
-  set(header ${PROJECT_BINARY_DIR}/generated/sql/${dialect}.h)
+# Turns a folder of .sql files into a header of constants, at configure time and again when a file
+# changes: queries/claim_lease.sql becomes NAMESPACE::kClaimLease, as do the scripts in common/, and
+# the numbered migrations, where there are any, become the array kMigrations.
+function(outbox_embed_sql_folder root header namespace)
   file(GLOB queries CONFIGURE_DEPENDS ${root}/queries/*.sql ${root}/common/*.sql)
   file(GLOB ups CONFIGURE_DEPENDS ${root}/migrations/*.up.sql)
-  set(text "// Generated from sql/${dialect}. Do not edit.\n#pragma once\n\n")
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${root})
+  set(text "// Generated from ${folder}. Do not edit.\n#pragma once\n\n")
   string(APPEND text "#include <array>\n#include <string_view>\n\n#include \"sql/migration.h\"\n\n")
-  string(APPEND text "namespace outbox::sql::${dialect} {\n\n")
+  string(APPEND text "namespace ${namespace} {\n\n")
   foreach(query IN LISTS queries)
     get_filename_component(name ${query} NAME_WE)
     string(REPLACE "_" ";" words ${name})
@@ -24,7 +23,9 @@ function(outbox_embed_sql dialect)
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${query})
   endforeach()
   list(LENGTH ups count)
-  string(APPEND text "inline constexpr std::array<Migration, ${count}> kMigrations{{\n")
+  if(ups)
+    string(APPEND text "inline constexpr std::array<Migration, ${count}> kMigrations{{\n")
+  endif()
   foreach(up IN LISTS ups)
     string(REGEX REPLACE "^.*/0*([0-9]+)_([a-z0-9_]+)\\.up\\.sql$" "\\1;\\2" parts ${up})
     list(GET parts 0 number)
@@ -36,6 +37,15 @@ function(outbox_embed_sql dialect)
       "  Migration{${number}, \"${name}\", R\"sql(${up_body})sql\", R\"sql(${down_body})sql\"},\n")
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${up} ${down})
   endforeach()
-  string(APPEND text "}};\n\n}  // namespace outbox::sql::${dialect}\n")
-  file(CONFIGURE OUTPUT ${header} CONTENT "${text}" @ONLY)
+  if(ups)
+    string(APPEND text "}};\n\n")
+  endif()
+  string(APPEND text "}  // namespace ${namespace}\n")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${header} CONTENT "${text}" @ONLY)
+endfunction()
+
+# The product's statements of one dialect: outbox::sql::DIALECT in sql/DIALECT.h.
+function(outbox_embed_sql dialect)
+  outbox_embed_sql_folder(${PROJECT_SOURCE_DIR}/sql/${dialect} sql/${dialect}.h
+    outbox::sql::${dialect})
 endfunction()

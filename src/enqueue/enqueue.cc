@@ -42,8 +42,7 @@ Result<Statements> StatementsFor(Dialect dialect) {
 #endif
 #if OUTBOX_WITH_SQLITE
   if (dialect == Dialect::kSqlite) {
-    return Statements{sql::sqlite::kEnqueue, sql::sqlite::kEnqueueMany,
-                      sql::sqlite::kFindEnqueued};
+    return Statements{sql::sqlite::kEnqueue, sql::sqlite::kEnqueueMany, sql::sqlite::kFindEnqueued};
   }
 #endif
   return Status::Invalid("this build of outbox has no support for the transaction's database");
@@ -65,8 +64,8 @@ Status CheckTransaction(const Executor& transaction) {
 
 Status CheckMessages(std::span<const NewMessage> messages, const EnqueueOptions& options) {
   if (messages.size() > kEnqueueManyMax) {
-    return Status::Invalid(StrCat("messages: ", messages.size(), " are more than ",
-                                  kEnqueueManyMax, " at once"));
+    return Status::Invalid(
+        StrCat("messages: ", messages.size(), " are more than ", kEnqueueManyMax, " at once"));
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {
     Status status = message::Validate(messages[i], options);

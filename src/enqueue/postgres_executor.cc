@@ -3,6 +3,7 @@
 #include "base/handle.h"
 #include "base/text.h"
 #include "enqueue/executors.h"
+#include "enqueue/prepared_statements.h"
 
 namespace outbox {
 namespace enqueue {
@@ -14,10 +15,10 @@ using ResultHandle = base::UniqueHandle<PGresult, PQclear>;
 Status Classify(const PGresult* result, const PGconn* connection) {
   const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
   if (state == nullptr) {
-    return Status::InDoubt(Code::kUnavailable,
-                           base::CleanError(base::StrCat("enqueue: connection lost: ",
-                                                         PQerrorMessage(connection)),
-                                            300));
+    return Status::InDoubt(
+        Code::kUnavailable,
+        base::CleanError(base::StrCat("enqueue: connection lost: ", PQerrorMessage(connection)),
+                         300));
   }
   const std::string_view code = state;
   const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -37,7 +38,8 @@ Status Classify(const PGresult* result, const PGconn* connection) {
   }
   if (code == "25P02") return permanent(Code::kTransactionAborted, "roll back and start again");
   if (code.starts_with("22") || code == "23514") {
-    return permanent(Code::kInvalidArgument, "the constraint named in the message says what is wrong");
+    return permanent(Code::kInvalidArgument,
+                     "the constraint named in the message says what is wrong");
   }
   if (code.starts_with("40")) {
     return Status::Retry(Code::kConflict, text)
@@ -48,6 +50,19 @@ Status Classify(const PGresult* result, const PGconn* connection) {
     return Status::InDoubt(Code::kUnavailable, text).WithNative(std::string(code));
   }
   return Status::Retry(Code::kInternal, text).WithNative(std::string(code));
+}
+
+PGresult* Run(PGconn* connection, const std::string& sql, const std::vector<const char*>& values) {
+  const int count = static_cast<int>(values.size());
+  PreparedStatements* const prepared = PreparedStatements::Of(connection);
+  PGresult* failure = nullptr;
+  const char* const name = prepared != nullptr ? prepared->Use(sql, failure) : nullptr;
+  if (failure != nullptr) return failure;
+  if (name == nullptr) {
+    return PQexecParams(connection, sql.c_str(), count, nullptr, values.data(), nullptr, nullptr,
+                        0);
+  }
+  return PQexecPrepared(connection, name, count, values.data(), nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -71,8 +86,7 @@ Result<std::vector<Executor::Row>> PostgresExecutor::Execute(const std::string& 
   std::vector<const char*> values;
   values.reserve(params.size());
   for (const Param& param : params) values.push_back(param ? param->c_str() : nullptr);
-  const ResultHandle result(PQexecParams(connection_, sql.c_str(), static_cast<int>(values.size()),
-                                         nullptr, values.data(), nullptr, nullptr, 0));
+  const ResultHandle result(Run(connection_, sql, values));
   if (result == nullptr || PQresultStatus(result.get()) != PGRES_TUPLES_OK) {
     return Classify(result.get(), connection_);
   }

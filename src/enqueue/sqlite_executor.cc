@@ -25,14 +25,12 @@ Status Classify(sqlite3* database) {
       return Status::Permanent(Code::kInvalidArgument, text).WithNative(native);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_AUTH:
-      return Status::Permanent(Code::kPermission, text).WithNative(native);
+    case SQLITE_AUTH: return Status::Permanent(Code::kPermission, text).WithNative(native);
     case SQLITE_ERROR:
       return Status::Permanent(Code::kNotFound, text)
           .WithHint("create the table with: outboxd migrate up --table TABLE")
           .WithNative(native);
-    default:
-      return Status::Retry(Code::kInternal, text).WithNative(native);
+    default: return Status::Retry(Code::kInternal, text).WithNative(native);
   }
 }
 

@@ -116,6 +116,18 @@ TEST_F(PoolerTest, TransactionClaimsWork) {
   DeliverAll(*store, 100);
 }
 
+TEST_F(PoolerTest, EnqueueLeavesNothingPreparedInSharedSessions) {
+  PlainConnection producer(pooled_url_);
+  for (int i = 0; i < 20; ++i) {
+    Scatter();
+    producer.Run("BEGIN");
+    ASSERT_OK(Enqueue(producer.get(), kTable, {.topic = "orders.order.created.v1", .payload = "1"}));
+    EXPECT_EQ(producer.Run("SELECT count(*) FROM pg_prepared_statements"), "0");
+    producer.Run("COMMIT");
+  }
+  EXPECT_EQ(sql_->Run("SELECT count(*) FROM orders_outbox"), "20");
+}
+
 TEST_F(PoolerTest, IsFoundOutAndNoSessionStateIsUsed) {
   const auto address = std::make_shared<const Address>(Address::Parse(pooled_url_).value());
   Connection pooled(address, Plans::kPinned);

@@ -1,0 +1,69 @@
+// `outboxd bench`, on so few messages that the figures mean nothing: it measures, compares, reports
+// and cleans up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/postgres.h"
+#include "tests/support/process.h"
+
+namespace outbox::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BenchTest : public ::testing::Test {
+ protected:
+  BenchTest() { std::filesystem::create_directories(folder_); }
+  ~BenchTest() override { std::filesystem::remove_all(folder_); }
+
+  Finished Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {OUTBOXD_PATH, "bench"});
+    return Process::Run(arguments, {.environment = {{"TMPDIR", folder_}}});
+  }
+
+  const std::string folder_ =
+      ::testing::TempDir() + "outbox-bench-test." + std::to_string(getpid());
+  const std::string json_ = folder_ + ".json";
+  const std::string svg_ = folder_ + ".svg";
+};
+
+TEST_F(BenchTest, DrainsBothStoresAndLeavesNothingBehind) {
+  OUTBOX_REQUIRE_POSTGRES();
+  const Finished bench = Run({"--db", SharedPostgresUrl(), "--quick", "--only", "drain",
+                              "--messages", "500", "--json", json_, "--svg", svg_});
+  ASSERT_EQ(bench.exit_code, 0) << bench.standard_output << bench.standard_error;
+  EXPECT_THAT(bench.standard_output, HasSubstr("drain rate, PostgreSQL"));
+
+  const auto report = nlohmann::json::parse(std::ifstream(json_));
+  EXPECT_EQ(report.at("figures").size(),
+            16);  // two stores, two modes, kept or not, two batch sizes
+  for (const auto& figure : report.at("figures")) {
+    EXPECT_GT(figure.at("value").at("median").get<double>(), 0) << figure;
+    EXPECT_EQ(figure.contains("ratio"), figure.at("store") == "PostgreSQL") << figure;
+  }
+  EXPECT_GT(std::filesystem::file_size(svg_), 1000);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(BenchTest, UnknownScenarioIsNamedWithThoseThatExist) {
+  const Finished bench = Run({"--only", "drian"});
+  EXPECT_EQ(bench.exit_code, 2);
+  EXPECT_THAT(bench.standard_error, HasSubstr("'drian'"));
+  EXPECT_THAT(bench.standard_error, HasSubstr("drain"));
+}
+
+TEST_F(BenchTest, ServerThatIsAwayIsAFailureWithAHint) {
+  const Finished bench =
+      Run({"--db", "postgres://postgres@127.0.0.1:1/postgres", "--only", "idle"});
+  EXPECT_EQ(bench.exit_code, 1);
+  EXPECT_THAT(bench.standard_error, HasSubstr("hint:"));
+}
+
+}  // namespace
+}  // namespace outbox::testing

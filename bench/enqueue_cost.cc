@@ -1,0 +1,196 @@
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/text.h"
+#include "bench/pg_session.h"
+#include "bench/scenario.h"
+#include "bench_sql/postgres.h"
+#include "bench_sql/sqlite.h"
+#include "outbox/enqueue.h"
+#include "store/backend.h"
+
+namespace outbox::bench {
+namespace {
+
+using base::StrCat;
+using std::chrono::steady_clock;
+
+constexpr double kAgainstBusinessAlone = 0.57;
+constexpr std::chrono::milliseconds kWarmUp{500};
+constexpr std::chrono::seconds kMeasured{5};
+constexpr std::chrono::seconds kMeasuredQuick{2};
+constexpr std::chrono::seconds kConnectTimeout{10};
+
+enum class Side { kBusinessAlone, kLibrary, kFunction };
+
+NewMessage OrderCreated() {
+  return {.topic = "orders.order.created.v1",
+          .payload = StrCat(R"({"orderId":"0198f7a2-6b1c-7d3e-9a41-5c2f8e7b6a90",)",
+                            R"("customer":"customer 1","total":12.5,"currency":"EUR","note":")",
+                            std::string(220, 'x'), "\"}"),
+          .event_type = "OrderCreated",
+          .key = "customer-1"};
+}
+
+// One application: a connection, and the business transaction it repeats.
+class Client {
+ public:
+  virtual ~Client() = default;
+  virtual Status Transact(Side side) = 0;
+};
+
+class PostgresClient final : public Client {
+ public:
+  static Result<std::unique_ptr<Client>> Open(const Scratch& scratch) {
+    OUTBOX_ASSIGN_OR_RETURN(PgSession session, PgSession::Open(scratch.address()));
+    OUTBOX_RETURN_IF_ERROR(session.Prepare("order", sql::postgres::kInsertOrder));
+    OUTBOX_RETURN_IF_ERROR(session.Prepare("enqueue", sql::postgres::kEnqueueByFunction));
+    return std::unique_ptr<Client>(new PostgresClient(std::move(session), scratch.table()));
+  }
+
+  Status Transact(Side side) override {
+    constexpr std::array kOrder{"customer 1", "12.5"};
+    OUTBOX_RETURN_IF_ERROR(session_.Execute("BEGIN"));
+    OUTBOX_RETURN_IF_ERROR(session_.Run("order", kOrder));
+    if (side == Side::kLibrary) {
+      OUTBOX_RETURN_IF_ERROR(Enqueue(session_.handle(), table_, message_).error());
+    } else if (side == Side::kFunction) {
+      const std::array params{table_.c_str(), message_.topic.c_str(), message_.payload.c_str(),
+                              message_.key.c_str()};
+      OUTBOX_RETURN_IF_ERROR(session_.Run("enqueue", params));
+    }
+    return session_.Execute("COMMIT");
+  }
+
+ private:
+  PostgresClient(PgSession session, std::string table)
+      : session_(std::move(session)), table_(std::move(table)) {}
+
+  PgSession session_;
+  const std::string table_;
+  const NewMessage message_ = OrderCreated();
+};
+
+class SqliteClient final : public Client {
+ public:
+  static Result<std::unique_ptr<Client>> Open(const Scratch& scratch) {
+    OUTBOX_ASSIGN_OR_RETURN(auto backend, store::OpenBackend(scratch.address()));
+    OUTBOX_ASSIGN_OR_RETURN(auto session, backend->OpenSession(Deadline::After(kConnectTimeout)));
+    return std::unique_ptr<Client>(
+        new SqliteClient(std::move(backend), std::move(session), scratch.table()));
+  }
+
+  Status Transact(Side side) override {
+    OUTBOX_RETURN_IF_ERROR(session_->Begin());
+    OUTBOX_RETURN_IF_ERROR(session_->Execute(std::string(sql::sqlite::kInsertOrder)));
+    if (side == Side::kLibrary) {
+      OUTBOX_RETURN_IF_ERROR(Enqueue(session_->executor(), table_, message_).error());
+    }
+    return session_->Commit();
+  }
+
+ private:
+  SqliteClient(std::unique_ptr<store::Backend> backend, std::unique_ptr<store::Session> session,
+               std::string table)
+      : backend_(std::move(backend)), session_(std::move(session)), table_(std::move(table)) {}
+
+  const std::unique_ptr<store::Backend> backend_;
+  const std::unique_ptr<store::Session> session_;
+  const std::string table_;
+  const NewMessage message_ = OrderCreated();
+};
+
+using Clients = std::vector<std::unique_ptr<Client>>;
+
+// Transactions a second of all clients together, after a warm-up.
+Result<double> TransactionRate(Clients& clients, Side side, steady_clock::duration measured) {
+  const auto from = steady_clock::now() + kWarmUp;
+  const auto until = from + measured;
+  std::atomic<std::size_t> counted = 0;
+  std::vector<Status> failures(clients.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    threads.emplace_back([&, i] {
+      std::size_t mine = 0;
+      for (auto now = steady_clock::now(); now < until;) {
+        if (failures[i] = clients[i]->Transact(side); !failures[i].ok()) return;
+        now = steady_clock::now();
+        if (now >= from && now < until) ++mine;
+      }
+      counted += mine;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (Status& failure : failures) OUTBOX_RETURN_IF_ERROR(std::move(failure));
+  return static_cast<double>(counted) / std::chrono::duration<double>(measured).count();
+}
+
+struct Variant {
+  Side side;
+  const char* name;
+  std::optional<Bar> bar;
+};
+
+Status Compare(Run& run, Scratch& scratch, Clients clients, std::vector<Variant> variants) {
+  const auto measured = run.options().quick ? kMeasuredQuick : kMeasured;
+  std::vector<double> alone;
+  std::vector<Figure> figures;
+  for (const Variant& variant : variants) {
+    figures.push_back({.scenario = "enqueue cost",
+                       .store = std::string(scratch.store()),
+                       .what = StrCat("business row + ", variant.name, ", ", clients.size(),
+                                      clients.size() == 1 ? " client" : " clients"),
+                       .unit = "tx/s",
+                       .against = "business row alone",
+                       .bar = variant.bar});
+  }
+  for (int round = 0; round < run.rounds(); ++round) {
+    OUTBOX_RETURN_IF_ERROR(run.CheckInterrupted());
+    OUTBOX_RETURN_IF_ERROR(scratch.Fill(0));
+    OUTBOX_ASSIGN_OR_RETURN(const double base,
+                            TransactionRate(clients, Side::kBusinessAlone, measured));
+    run.Progress(
+        StrCat("enqueue, ", scratch.store(), ", business row alone: ", FormatNumber(base)));
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      OUTBOX_RETURN_IF_ERROR(scratch.Fill(0));
+      OUTBOX_ASSIGN_OR_RETURN(const double rate,
+                              TransactionRate(clients, variants[i].side, measured));
+      figures[i].rounds.push_back(rate);
+      figures[i].baseline.push_back(base);
+      run.Progress(
+          StrCat("enqueue, ", scratch.store(), ", ", figures[i].what, ": ", FormatNumber(rate)));
+    }
+  }
+  for (Figure& figure : figures) run.Add(std::move(figure));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status EnqueueCost(Run& run) {
+  if (Scratch* const scratch = run.postgres(); scratch != nullptr) {
+    Clients clients;
+    for (int i = 0; i < run.options().clients; ++i) {
+      OUTBOX_ASSIGN_OR_RETURN(auto client, PostgresClient::Open(*scratch));
+      clients.push_back(std::move(client));
+    }
+    OUTBOX_RETURN_IF_ERROR(
+        Compare(run, *scratch, std::move(clients),
+                {{Side::kLibrary, "library", Bar::AtLeast(kAgainstBusinessAlone)},
+                 {Side::kFunction, "SQL function", std::nullopt}}));
+  }
+  if (Scratch* const scratch = run.sqlite(); scratch != nullptr) {
+    Clients clients;
+    OUTBOX_ASSIGN_OR_RETURN(auto client, SqliteClient::Open(*scratch));
+    clients.push_back(std::move(client));
+    OUTBOX_RETURN_IF_ERROR(
+        Compare(run, *scratch, std::move(clients), {{Side::kLibrary, "library", std::nullopt}}));
+  }
+  return Status::Ok();
+}
+
+}  // namespace outbox::bench

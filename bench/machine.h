@@ -1,0 +1,16 @@
+// What a reader must know of the machine to make sense of a rate.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace outbox::bench {
+
+// CPU, memory, kernel, load, and what a durable write costs in `folder`.
+std::vector<std::pair<std::string, std::string>> DescribeMachine(const std::string& folder);
+
+// "0.52 0.71 0.80": the load averages now.
+std::string LoadAverage();
+
+}  // namespace outbox::bench

@@ -1,0 +1,69 @@
+#include "bench/relay_run.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/text.h"
+#include "outbox/relay.h"
+#include "sink/registry.h"
+
+namespace outbox::bench {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::minutes kDrainTimeout{5};
+
+// Notes the moment at which the last expected message is settled.
+class DeliveryCount final : public RelayObserver {
+ public:
+  explicit DeliveryCount(std::size_t expected) : expected_(expected) {}
+
+  void OnSettled(std::string_view, const SettleCounts& counts, Duration) override {
+    const std::lock_guard lock(mutex_);
+    delivered_ += counts.delivered;
+    if (delivered_ < expected_ || done_at_) return;
+    done_at_ = steady_clock::now();
+    done_.notify_all();
+  }
+
+  std::optional<steady_clock::time_point> Wait() {
+    std::unique_lock lock(mutex_);
+    done_.wait_for(lock, kDrainTimeout, [&] { return done_at_.has_value(); });
+    return done_at_;
+  }
+
+ private:
+  const std::size_t expected_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::size_t delivered_ = 0;
+  std::optional<steady_clock::time_point> done_at_;
+};
+
+}  // namespace
+
+std::string Describe(const DrainPlan& plan) {
+  return base::StrCat(ToString(plan.mode), plan.keep ? ", kept" : ", deleted", ", batch ",
+                      plan.batch);
+}
+
+Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count) {
+  RelayOptions options{.table = scratch.table()};
+  options.claim_mode = plan.mode;
+  options.batch_size = plan.batch;
+  if (!plan.keep) options.retention = std::chrono::milliseconds::zero();
+  OUTBOX_ASSIGN_OR_RETURN(auto sink, sink::OpenSink("null:"));
+  const auto counter = std::make_shared<DeliveryCount>(count);
+
+  const auto start = steady_clock::now();
+  OUTBOX_ASSIGN_OR_RETURN(const auto relay,
+                          Relay::Start(scratch.address(), options, std::move(sink), counter));
+  const auto end = counter->Wait();
+  OUTBOX_RETURN_IF_ERROR(relay->Stop());
+  if (!end) return Status::Retry(Code::kDeadline, "the relay did not drain the table in time");
+  return static_cast<double>(count) / std::chrono::duration<double>(*end - start).count();
+}
+
+}  // namespace outbox::bench

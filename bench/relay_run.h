@@ -1,0 +1,26 @@
+// Runs of the real relay: from its start until the last of so many messages is settled.
+#pragma once
+
+#include <cstddef>
+
+#include "bench/scratch.h"
+#include "outbox/options.h"
+#include "outbox/status.h"
+
+namespace outbox::bench {
+
+// How a drain is done; the same for the relay and for the bare loop.
+struct DrainPlan {
+  ClaimMode mode = ClaimMode::kLease;
+  bool keep = true;  // delivered rows stay, or are deleted
+  std::size_t batch = 1000;
+};
+
+// "lease, kept, batch 1000"
+std::string Describe(const DrainPlan& plan);
+
+// Messages a second while a relay delivers the `count` messages waiting in `scratch` into nowhere.
+// Everything but batch and retention is the relay's default.
+Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count);
+
+}  // namespace outbox::bench

@@ -1,0 +1,2 @@
+-- What autovacuum would have done by now.
+VACUUM (ANALYZE) {{table}}

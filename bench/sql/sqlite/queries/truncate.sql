@@ -1,0 +1,2 @@
+-- Empties the table.
+DELETE FROM {{table}}
