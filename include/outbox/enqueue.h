@@ -30,7 +30,7 @@ struct sqlite3;
 namespace outbox {
 
 struct Enqueued {
-  Uuid id;                        // of the stored message: the first one's if it was there already
+  Uuid id;  // of the stored message: the first one's if it was there already
   std::int64_t seq = 0;
   bool already_enqueued = false;  // no row was added
 };
@@ -45,7 +45,8 @@ enum class TopicRule : std::uint8_t {
 class EnqueueObserver {
  public:
   virtual ~EnqueueObserver() = default;
-  virtual void OnEnqueued(std::string_view table, std::string_view topic, bool already_enqueued) = 0;
+  virtual void OnEnqueued(std::string_view table, std::string_view topic,
+                          bool already_enqueued) = 0;
 };
 
 struct EnqueueOptions {
@@ -68,14 +69,15 @@ enum class TransactionState : std::uint8_t { kNone, kOpen, kAborted };
 // examples/pqxx_adapter.h for libpqxx); Enqueue has overloads for libpq and sqlite3.
 class Executor {
  public:
-  using Param = std::optional<std::string>;              // text form; no value is NULL
-  using Row = std::vector<std::optional<std::string>>;   // text form
+  using Param = std::optional<std::string>;             // text form; no value is NULL
+  using Row = std::vector<std::optional<std::string>>;  // text form
 
   virtual ~Executor() = default;
   virtual Dialect dialect() const = 0;
   virtual TransactionState transaction_state() const = 0;
   // Runs one statement in the transaction. PostgreSQL statements use $1, SQLite's use ?1.
-  virtual Result<std::vector<Row>> Execute(const std::string& sql, std::span<const Param> params) = 0;
+  virtual Result<std::vector<Row>> Execute(const std::string& sql,
+                                           std::span<const Param> params) = 0;
 };
 
 // Adds `message` to `table` ("orders_outbox" or "public.orders_outbox") in the open transaction.

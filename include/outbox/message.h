@@ -19,7 +19,8 @@ namespace outbox {
 // Wall-clock time as databases keep it: microseconds since 1970, UTC.
 using Timestamp = std::chrono::sys_time<std::chrono::microseconds>;
 
-// Header names and values, in the order given. Names are unique; sinks carry them as broker headers.
+// Header names and values, in the order given. Names are unique; sinks carry them as broker
+// headers.
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 // The names under which a W3C trace context travels in the headers.
@@ -70,8 +71,8 @@ std::optional<MessageStatus> ParseMessageStatus(std::string_view text) noexcept;
 // A message as a sink receives it: what was enqueued, and where this delivery stands.
 struct Message {
   Uuid id;
-  std::int64_t seq = 0;      // grows with each enqueue into a table; unique there, may have gaps
-  std::string table;         // "public.orders_outbox"
+  std::int64_t seq = 0;  // grows with each enqueue into a table; unique there, may have gaps
+  std::string table;     // "public.orders_outbox"
   std::string name_space;
   std::string topic;
   std::string event_type;
@@ -82,9 +83,9 @@ struct Message {
   std::optional<Uuid> tenant_id;
   std::string dedupe_key;
   std::string payload;
-  Headers headers;           // includes traceparent and tracestate when they were given
-  int attempt = 0;           // 1 at the first delivery
-  bool in_doubt = false;     // the attempt before was cut off (a crash): it may have arrived
+  Headers headers;        // includes traceparent and tracestate when they were given
+  int attempt = 0;        // 1 at the first delivery
+  bool in_doubt = false;  // the attempt before was cut off (a crash): it may have arrived
   Timestamp created_at{};
   Timestamp available_at{};
 

@@ -65,8 +65,8 @@ class RelayObserver {
   virtual void OnLeaseLost(const Message& message) { (void)message; }
 
   // A database call failed; the relay tries again after `retry_in`.
-  virtual void OnStoreError(std::string_view table, std::string_view operation,
-                            const Status& error, Duration retry_in) {
+  virtual void OnStoreError(std::string_view table, std::string_view operation, const Status& error,
+                            Duration retry_in) {
     (void)table, (void)operation, (void)error, (void)retry_in;
   }
   // The cleaner removed rows.

@@ -53,8 +53,9 @@ struct RelayOptions {
   // While idle the wait grows from poll_min to poll_max; equal values poll at a fixed rate.
   std::chrono::milliseconds poll_min{10};
   std::chrono::milliseconds poll_max{100};
-  // PostgreSQL: also listen for NOTIFY (`outboxd migrate up --notify`). It slows producers' commits.
-  // Verified at start; falls back to polling, and says so, when notifications do not arrive.
+  // PostgreSQL: also listen for NOTIFY (`outboxd migrate up --notify`). It slows producers'
+  // commits. Verified at start; falls back to polling, and says so, when notifications do not
+  // arrive.
   bool listen = false;
 
   // --- delivering ---

@@ -110,7 +110,7 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT: implicit
   Result(Status error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   bool has_value() const noexcept { return state_.index() == 0; }
@@ -145,8 +145,8 @@ class [[nodiscard]] Result {
 }  // namespace outbox
 
 // Returns the enclosing function early when `expr` is a failed Status.
-#define OUTBOX_RETURN_IF_ERROR(expr)                             \
-  do {                                                           \
+#define OUTBOX_RETURN_IF_ERROR(expr)                                                           \
+  do {                                                                                         \
     if (::outbox::Status outbox_status_ = (expr); !outbox_status_.ok()) return outbox_status_; \
   } while (false)
 

@@ -26,7 +26,8 @@ class Uuid {
   // back. Safe to call from any thread.
   static Uuid NewV7();
 
-  // Reads "01890a5d-ac96-774b-bcce-b302099a8057", in either case; nothing else (no braces, no urn:).
+  // Reads "01890a5d-ac96-774b-bcce-b302099a8057", in either case; nothing else (no braces, no
+  // urn:).
   static std::optional<Uuid> Parse(std::string_view text) noexcept;
 
   // Lower-case, with hyphens.

@@ -74,11 +74,8 @@ struct Unit {
   std::string_view name;
   std::int64_t millis;
 };
-constexpr std::array<Unit, 5> kUnits{{{"d", 86'400'000},
-                                      {"h", 3'600'000},
-                                      {"m", 60'000},
-                                      {"s", 1'000},
-                                      {"ms", 1}}};
+constexpr std::array<Unit, 5> kUnits{
+    {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);

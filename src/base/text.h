@@ -17,10 +17,8 @@ namespace internal {
 inline void Append(std::string& out, std::string_view part) { out += part; }
 inline void Append(std::string& out, char part) { out += part; }
 template <typename T>
-  requires std::is_arithmetic_v<T>
-void Append(std::string& out, T part) {
-  out += std::to_string(part);
-}
+requires std::is_arithmetic_v<T>
+void Append(std::string& out, T part) { out += std::to_string(part); }
 }  // namespace internal
 
 // "a" + 1 + 'b', in one allocation or two.

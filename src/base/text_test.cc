@@ -17,7 +17,8 @@ TEST(Duration, ReadsEachUnit) {
 }
 
 TEST(Duration, RefusesEverythingElseWithAHint) {
-  for (const char* text : {"", "5", "-1s", "1.5s", "10 s", "s", "1w", "99999999999999999d", "1s2s"}) {
+  for (const char* text :
+       {"", "5", "-1s", "1.5s", "10 s", "s", "1w", "99999999999999999d", "1s2s"}) {
     const auto parsed = ParseDuration(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_FALSE(parsed.error().hint().empty());

@@ -160,7 +160,8 @@ class Loader {
     CheckAll(table, table.settings.relay.Problems(), "relay.");
     if (table.settings.sink.empty() && sources_.complete) {
       AddLine(
-          StrCat("table ", table.name, ": has no sink; set relay.sink, or the table's own (--sink, OUTBOX_RELAY_SINK)"));
+          StrCat("table ", table.name,
+                 ": has no sink; set relay.sink, or the table's own (--sink, OUTBOX_RELAY_SINK)"));
     }
   }
 

@@ -54,7 +54,8 @@ const std::array kKeys{
              "The database: `postgres://…`, a libpq DSN, or `sqlite:PATH`.", true},
             OUTBOX_FIELD(database)),
     MakeKey({"profile", "OUTBOX_PROFILE", "profile",
-             "Defaults to start from: default, orders, leased, toolkit, notifications or domain-events."},
+             "Defaults to start from: default, orders, leased, toolkit, notifications or "
+             "domain-events."},
             OUTBOX_FIELD(profile)),
     MakeKey({"log.level", "OUTBOX_LOG_LEVEL", "", "Log lines below this level are not written."},
             OUTBOX_FIELD(log.level)),

@@ -25,7 +25,8 @@ TEST(TopicRule, StrictRefusesEverythingElse) {
   for (const char* topic :
        {"", "orders", "orders.created.v1", "orders.order.created", "orders.order.created.v0",
         "orders.order.created.1", "Orders.order.created.v1", "orders..created.v1",
-        "orders.order.created.v1.", "orders.order.created_x.v1", "a.b.c.d.v1", "orders order.x.y.v1"}) {
+        "orders.order.created.v1.", "orders.order.created_x.v1", "a.b.c.d.v1",
+        "orders order.x.y.v1"}) {
     EXPECT_THAT(ValidateTopic(topic, TopicRule::kStrict), HasCode(Code::kInvalidArgument)) << topic;
   }
   EXPECT_OK(ValidateTopic("a.b." + std::string(120, 'c') + ".v1", TopicRule::kStrict));
@@ -56,7 +57,9 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
               HasSubstr("aggregate_id"));
   EXPECT_THAT(problem([](NewMessage& m) { m.event_version = 0; }), HasSubstr("event_version"));
   EXPECT_THAT(problem([](NewMessage& m) { m.id = Uuid(); }), HasSubstr("id"));
-  EXPECT_THAT(problem([](NewMessage& m) { m.headers = {{"a", "1"}, {"a", "2"}}; }),
+  EXPECT_THAT(problem([](NewMessage& m) {
+                m.headers = {{"a", "1"}, {"a", "2"}};
+              }),
               HasSubstr("headers"));
   EXPECT_THAT(problem([](NewMessage& m) { m.delay = std::chrono::milliseconds(-1); }),
               HasSubstr("delay"));
@@ -93,20 +96,26 @@ TEST(TableName, QuotesAndRenders) {
 
 TEST(TableName, RefusesHostileNames) {
   for (const std::string& name :
-       {std::string(""), std::string("."), std::string("a."), std::string(".a"), std::string("a.b.c"),
-        std::string("Orders"), std::string("orders outbox"), std::string("orders;drop table x"),
-        std::string("orders\"; --"), std::string("orders'"), std::string("1orders"),
-        std::string("órders"), std::string("a\0b", 3), std::string("{{table}}"),
-        std::string(49, 'a'), std::string("pg_catalog.pg_class\"")}) {
+       {std::string(""), std::string("."), std::string("a."), std::string(".a"),
+        std::string("a.b.c"), std::string("Orders"), std::string("orders outbox"),
+        std::string("orders;drop table x"), std::string("orders\"; --"), std::string("orders'"),
+        std::string("1orders"), std::string("órders"), std::string("a\0b", 3),
+        std::string("{{table}}"), std::string(49, 'a'), std::string("pg_catalog.pg_class\"")}) {
     EXPECT_THAT(TableName::Parse(name, "public"), HasCode(Code::kInvalidArgument)) << name;
   }
 }
 
 TEST(TopicPattern, MatchesAsItsRegularExpressionDoes) {
-  const char* patterns[] = {"#", "orders.#", "orders.*.created.v*", "*.*.*.v1", "orders.order.created.v1",
-                            "orders.order.*", "*"};
-  const char* topics[] = {"orders.order.created.v1", "orders.order.created.v12", "orders", "ordersx",
-                          "billing.invoice.paid.v1", "orders.order.created"};
+  const char* patterns[] = {"#",
+                            "orders.#",
+                            "orders.*.created.v*",
+                            "*.*.*.v1",
+                            "orders.order.created.v1",
+                            "orders.order.*",
+                            "*"};
+  const char* topics[] = {
+      "orders.order.created.v1", "orders.order.created.v12", "orders", "ordersx",
+      "billing.invoice.paid.v1", "orders.order.created"};
   for (const char* pattern : patterns) {
     for (const char* topic : topics) {
       const std::regex regex(TopicPatternToRegex(pattern), std::regex::extended);

@@ -40,9 +40,9 @@ std::vector<std::string> RelayOptions::Problems() const {
                                        " is less than poll_min (", FormatDuration(poll_min), ")"));
   if (claim_mode == ClaimMode::kLease) {
     require(lease >= std::chrono::seconds(1), "lease: must be at least 1s");
-    require(poll_max * 3 <= lease,
-            StrCat("poll_interval: ", FormatDuration(poll_max), " is more than a third of the lease (",
-                   FormatDuration(lease), "); lower it or raise the lease"));
+    require(poll_max * 3 <= lease, StrCat("poll_interval: ", FormatDuration(poll_max),
+                                          " is more than a third of the lease (",
+                                          FormatDuration(lease), "); lower it or raise the lease"));
   }
   require(dispatch_timeout.count() >= 1, "dispatch_timeout: must be at least 1ms");
   require(!retry.attempts_max || *retry.attempts_max >= 1, "max_attempts: must be at least 1");

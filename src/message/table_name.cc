@@ -30,8 +30,9 @@ Result<TableName> TableName::Parse(std::string_view text, std::string_view defau
   if (!IsIdentifier(schema) || !IsIdentifier(name)) {
     return Status::Invalid(
                base::StrCat("table: '", base::CleanError(text, 80), "' is not a valid table name"))
-        .WithHint(base::StrCat("use name or schema.name of lower-case letters, digits and _, at most ",
-                               kNameBytesMax, " characters each"));
+        .WithHint(
+            base::StrCat("use name or schema.name of lower-case letters, digits and _, at most ",
+                         kNameBytesMax, " characters each"));
   }
   return TableName(std::string(schema), std::string(name));
 }

@@ -87,8 +87,7 @@ Status ValidateHeaders(const NewMessage& message) {
     const auto& [name, value] = message.headers[i];
     if (name.empty()) return Status::Invalid("headers: a name is empty");
     OUTBOX_RETURN_IF_ERROR(ValidateText("headers", name, kTextBytesMax));
-    OUTBOX_RETURN_IF_ERROR(
-        ValidateText(StrCat("headers['", name, "']"), value, kHeadersBytesMax));
+    OUTBOX_RETURN_IF_ERROR(ValidateText(StrCat("headers['", name, "']"), value, kHeadersBytesMax));
     for (std::size_t j = 0; j < i; ++j) {
       if (message.headers[j].first == name) {
         return Status::Invalid(StrCat("headers: '", name, "' is given twice"));
@@ -128,7 +127,8 @@ bool IsStrictTopic(std::string_view topic) {
   }
   const std::string& version = parts[3];
   return version.size() > 1 && version[0] == 'v' && version[1] != '0' &&
-         std::all_of(version.begin() + 1, version.end(), [](char c) { return c >= '0' && c <= '9'; });
+         std::all_of(version.begin() + 1, version.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -170,7 +170,8 @@ Status Validate(const NewMessage& message, const EnqueueOptions& options) {
   }
   if (message.delay.count() < 0) return Status::Invalid("delay: is negative");
   if (message.delay.count() > 0 && message.available_at) {
-    return Status::Invalid("available_at: is given together with delay").WithHint("give one of them");
+    return Status::Invalid("available_at: is given together with delay")
+        .WithHint("give one of them");
   }
   OUTBOX_RETURN_IF_ERROR(ValidateTenantDedupe(message));
   OUTBOX_RETURN_IF_ERROR(ValidateHeaders(message));
@@ -226,9 +227,8 @@ Status ValidateTopicPattern(std::string_view pattern) {
     return std::isalnum(static_cast<unsigned char>(c)) ||
            std::string_view(".-_*#:/").find(c) != std::string_view::npos;
   });
-  const bool few_wildcards = std::count_if(pattern.begin(), pattern.end(), [](char c) {
-                               return c == '*' || c == '#';
-                             }) <= 8;
+  const bool few_wildcards = std::count_if(pattern.begin(), pattern.end(),
+                                           [](char c) { return c == '*' || c == '#'; }) <= 8;
   if (!pattern.empty() && pattern.size() <= kTextBytesMax && printable && few_wildcards) {
     return Status::Ok();
   }

@@ -12,10 +12,10 @@
 namespace outbox::message {
 
 // Limits of the other fields, in bytes. The schema's checks say the same.
-inline constexpr std::size_t kTextBytesMax = 255;        // namespace, types, ids, key
+inline constexpr std::size_t kTextBytesMax = 255;  // namespace, types, ids, key
 inline constexpr std::size_t kDedupeKeyBytesMax = 512;
 inline constexpr std::size_t kHeadersBytesMax = 64 * 1024;
-inline constexpr std::size_t kPayloadDepthMax = 512;     // nesting of arrays and objects
+inline constexpr std::size_t kPayloadDepthMax = 512;  // nesting of arrays and objects
 
 // The first thing wrong with `message`, named; OK when there is nothing.
 Status Validate(const NewMessage& message, const EnqueueOptions& options);

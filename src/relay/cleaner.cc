@@ -48,12 +48,12 @@ void Cleaner::Clean() {
   const auto delivered = PurgeAll([&](Deadline deadline) {
     return store_->PurgeDelivered(options_.retention, options_.batch_size, deadline);
   });
-  const auto dead = options_.dead_retention.count() == 0
-                        ? Result<std::size_t>(0)
-                        : PurgeAll([&](Deadline deadline) {
-                            return store_->PurgeDead(options_.dead_retention, options_.batch_size,
-                                                     deadline);
-                          });
+  const auto dead =
+      options_.dead_retention.count() == 0
+          ? Result<std::size_t>(0)
+          : PurgeAll([&](Deadline deadline) {
+              return store_->PurgeDead(options_.dead_retention, options_.batch_size, deadline);
+            });
   for (const auto* result : {&delivered, &dead}) {
     if (!result->ok()) {
       observer_->OnStoreError(table_, "clean", result->error(), options_.interval);

@@ -48,8 +48,8 @@ class CoreTest : public ::testing::Test {
     options_.batch_size = 10;
     options_.window = 20;
     options_.lease = seconds(60);
-    options_.retry = {.base = seconds(1), .cap = seconds(60), .jitter = Jitter::kNone,
-                      .attempts_max = 3};
+    options_.retry = {
+        .base = seconds(1), .cap = seconds(60), .jitter = Jitter::kNone, .attempts_max = 3};
     options_.dispatch_timeout = seconds(30);
   }
 

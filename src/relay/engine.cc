@@ -152,8 +152,8 @@ void Engine::CheckDrained() {
 
 void Engine::StartPublisher() {
   Publisher& publisher = publishers_.emplace_back();
-  publisher.thread = std::thread(
-      [engine = shared_from_this(), &publisher] { engine->RunPublisher(publisher); });
+  publisher.thread =
+      std::thread([engine = shared_from_this(), &publisher] { engine->RunPublisher(publisher); });
 }
 
 void Engine::LeaveBehind(const Slice& slice) {
@@ -247,7 +247,8 @@ Status Engine::OpenSink(Deadline deadline) {
     return status;
   }
   // However it fails, it is not the messages' fault.
-  return Status(status.code(), Disposition::kSinkDown, status.message()).WithNative(status.native());
+  return Status(status.code(), Disposition::kSinkDown, status.message())
+      .WithNative(status.native());
 }
 
 // --- settler ---
@@ -375,12 +376,12 @@ Status Engine::Stop() {
   }
   if (left_behind == 0) sink_->Close(Deadline::After(kSinkCloseTimeout));
   if (unsettled > 0) {
-    stop_result_ = Status::Retry(
-        Code::kDeadline, base::StrCat("stopped with ", unsettled, " messages unsettled in ", table_))
-        .WithHint("their leases expire by themselves; they will be delivered again");
+    stop_result_ = Status::Retry(Code::kDeadline, base::StrCat("stopped with ", unsettled,
+                                                               " messages unsettled in ", table_))
+                       .WithHint("their leases expire by themselves; they will be delivered again");
   } else if (left_behind > 0) {
-    stop_result_ = Status::Retry(
-        Code::kDeadline, base::StrCat("stopped while ", left_behind, " calls of the sink still run"));
+    stop_result_ = Status::Retry(Code::kDeadline, base::StrCat("stopped while ", left_behind,
+                                                               " calls of the sink still run"));
   }
   observer_->OnStateChanged(table_, RelayState::kStopped, stop_result_.message());
   return stop_result_;

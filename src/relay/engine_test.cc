@@ -53,7 +53,9 @@ class EngineTest : public ::testing::Test {
     options_.table = "t";
     options_.poll_min = milliseconds(1);
     options_.poll_max = milliseconds(20);
-    options_.retry = {.base = milliseconds(5), .cap = milliseconds(20), .jitter = Jitter::kNone,
+    options_.retry = {.base = milliseconds(5),
+                      .cap = milliseconds(20),
+                      .jitter = Jitter::kNone,
                       .attempts_max = 3};
     options_.probe_min = milliseconds(5);
     options_.probe_max = milliseconds(20);

@@ -10,7 +10,8 @@
 namespace outbox::relay {
 
 // The failure's text, at most `bytes_max` bytes, without secrets and without the payload: longer
-// passages that it shares with the payload are replaced, since handlers like to quote what they got.
+// passages that it shares with the payload are replaced, since handlers like to quote what they
+// got.
 std::string ErrorText(const Status& failure, const Message& message, std::size_t bytes_max);
 
 }  // namespace outbox::relay

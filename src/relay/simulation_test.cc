@@ -41,8 +41,8 @@ struct World {
 
   explicit World(std::uint64_t seed)
       : random(seed), store([this] {
-          return Timestamp(std::chrono::duration_cast<std::chrono::microseconds>(
-              now.time_since_epoch()));
+          return Timestamp(
+              std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()));
         }) {}
 
   bool Chance(double probability) { return faults && random.Unit() < probability; }
@@ -56,7 +56,8 @@ RelayOptions Options() {
   options.lease = kLease;
   options.poll_max = milliseconds(100);
   options.dispatch_timeout = milliseconds(500);
-  options.retry = {.base = milliseconds(20), .cap = milliseconds(200), .attempts_max = std::nullopt};
+  options.retry = {
+      .base = milliseconds(20), .cap = milliseconds(200), .attempts_max = std::nullopt};
   options.probe_min = milliseconds(20);
   options.probe_max = milliseconds(200);
   return options;
@@ -65,8 +66,9 @@ RelayOptions Options() {
 class SimulatedRelay {
  public:
   SimulatedRelay(World& world, Mutant mutant, int number)
-      : world_(world), mutant_(mutant), store_(world.store.OpenRelay(
-            {.table = "t", .relay_id = "relay" + std::to_string(number)})),
+      : world_(world),
+        mutant_(mutant),
+        store_(world.store.OpenRelay({.table = "t", .relay_id = "relay" + std::to_string(number)})),
         core_(Options(), store_->traits(), {.batch_max = 4, .concurrency = 2}, world.random) {}
 
   void Step() {

@@ -44,7 +44,8 @@ class Backend {
   // True for loopback addresses, unix sockets and files.
   virtual bool local() const = 0;
 
-  // Each checks that the table exists with a schema version this program knows (kNotFound, kSchema).
+  // Each checks that the table exists with a schema version this program knows (kNotFound,
+  // kSchema).
   virtual Result<std::unique_ptr<RelayStore>> OpenRelay(const RelayStoreOptions& options,
                                                         Deadline deadline) = 0;
   virtual Result<std::unique_ptr<InspectStore>> OpenInspect(const std::string& table,

@@ -1,4 +1,5 @@
-// InspectStore: what operators ask of a table. Used by the CLI and the HTTP API, never by the relay.
+// InspectStore: what operators ask of a table. Used by the CLI and the HTTP API, never by the
+// relay.
 //
 // Every query is served by an index and bounded by a limit, so that it stays fast with ten million
 // delivered rows; what can not be (exact counts of history) is asked for explicitly.
@@ -33,13 +34,13 @@ struct StoredMessage {
 struct ListFilter {
   // No status: everything but delivered, that is the backlog and the dead.
   std::optional<MessageStatus> status;
-  std::string topic;                  // exact; empty is any
+  std::string topic;  // exact; empty is any
   std::optional<Uuid> tenant_id;
-  std::string aggregate_type;         // with aggregate_id: the history of one aggregate
+  std::string aggregate_type;  // with aggregate_id: the history of one aggregate
   std::string aggregate_id;
   std::string key;
   std::size_t limit = 50;
-  std::string after;                  // ListPage::next of the page before
+  std::string after;  // ListPage::next of the page before
 };
 
 struct ListPage {
@@ -60,7 +61,7 @@ struct TableStats {
   std::int64_t dead = 0;
   std::int64_t delivered = 0;
   bool delivered_exact = false;
-  bool capped = false;          // the counts above stopped at the limit
+  bool capped = false;                                  // the counts above stopped at the limit
   std::optional<std::chrono::milliseconds> oldest_age;  // of the oldest message that is due
 };
 

@@ -49,7 +49,8 @@ class Migrator {
   virtual Result<TableSchema> Inspect(const std::string& table, Deadline deadline) = 0;
   // Returns the numbers applied, oldest first; empty when there was nothing to do.
   virtual Result<std::vector<int>> Up(const MigrateOptions& options, Deadline deadline) = 0;
-  // Removes the table. kConflict when it holds undelivered messages and discarding was not asked for.
+  // Removes the table. kConflict when it holds undelivered messages and discarding was not asked
+  // for.
   virtual Result<std::vector<int>> Down(const MigrateOptions& options, Deadline deadline) = 0;
   // The statements Up would run on an empty database, for teams with a migration tool of their own.
   virtual Result<std::string> Print(const MigrateOptions& options) = 0;

@@ -1,6 +1,5 @@
-#include "store/backend.h"
-
 #include "base/text.h"
+#include "store/backend.h"
 #if OUTBOX_WITH_POSTGRES
 #include "store/postgres/backend.h"
 #endif
@@ -33,7 +32,8 @@ Result<std::unique_ptr<Backend>> OpenBackend(const std::string& address) {
   constexpr std::string_view kSqlite = "sqlite:";
   if (address.starts_with(kSqlite)) {
     const std::string path = address.substr(kSqlite.size());
-    if (path.empty()) return Status::Invalid("db: sqlite: has no path").WithHint(std::string(kHint));
+    if (path.empty())
+      return Status::Invalid("db: sqlite: has no path").WithHint(std::string(kHint));
 #if OUTBOX_WITH_SQLITE
     return OpenSqlite(path);
 #else

@@ -31,7 +31,7 @@ struct Outcome {
     kDelivered,  // kept or deleted, as the store's retention says
     kRetry,      // pending again, available retry_in from now by the database's clock
     kDead,
-    kReleased,   // pending again at once, and the attempt is not counted
+    kReleased,  // pending again at once, and the attempt is not counted
   };
   std::uint32_t index = 0;  // into Claim::messages()
   Kind kind = Kind::kReleased;
@@ -111,8 +111,8 @@ class RelayStore {
   // True when no message is left that is due, leased or waiting for a retry.
   virtual Result<bool> Drained(Deadline deadline) = 0;
 
-  // Calls `on_work`, perhaps spuriously, soon after messages were committed. Fails, with a message for
-  // people, when the signal's self-test failed; polling then has to do.
+  // Calls `on_work`, perhaps spuriously, soon after messages were committed. Fails, with a message
+  // for people, when the signal's self-test failed; polling then has to do.
   virtual Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
                                                       Deadline deadline) = 0;
 };

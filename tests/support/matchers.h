@@ -16,11 +16,11 @@ Status AsStatus(const Result<T>& result) {
 
 }  // namespace outbox::testing
 
-#define OUTBOX_OK_(macro, expr)                                                  \
-  do {                                                                           \
-    const ::outbox::Status outbox_ok_ = ::outbox::testing::AsStatus(expr);       \
+#define OUTBOX_OK_(macro, expr)                                              \
+  do {                                                                       \
+    const ::outbox::Status outbox_ok_ = ::outbox::testing::AsStatus(expr);   \
     macro(outbox_ok_.ok()) << #expr << ": " << outbox_ok_.ToString() << " [" \
-                           << ::outbox::ToString(outbox_ok_.code()) << "]";      \
+                           << ::outbox::ToString(outbox_ok_.code()) << "]";  \
   } while (false)
 #define ASSERT_OK(expr) OUTBOX_OK_(ASSERT_TRUE, expr)
 #define EXPECT_OK(expr) OUTBOX_OK_(EXPECT_TRUE, expr)

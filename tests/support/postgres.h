@@ -36,10 +36,10 @@ class PrivatePostgres {
 }  // namespace outbox::testing
 
 // Skips the test, visibly, when there is no PostgreSQL server; fails it in CI.
-#define OUTBOX_REQUIRE_POSTGRES()                                                          \
-  do {                                                                                     \
-    if (::outbox::testing::SharedPostgresUrl().empty()) {                                  \
-      if (std::getenv("CI") != nullptr) FAIL() << "no PostgreSQL server in CI";            \
+#define OUTBOX_REQUIRE_POSTGRES()                                                             \
+  do {                                                                                        \
+    if (::outbox::testing::SharedPostgresUrl().empty()) {                                     \
+      if (std::getenv("CI") != nullptr) FAIL() << "no PostgreSQL server in CI";               \
       GTEST_SKIP() << "no PostgreSQL server: run through ctest, or set OUTBOX_TEST_POSTGRES"; \
-    }                                                                                      \
+    }                                                                                         \
   } while (false)

@@ -15,7 +15,7 @@ namespace outbox::testing {
 struct ProcessOptions {
   std::map<std::string, std::string> environment = {};  // added to the test's own
   std::string standard_input = {};
-  std::chrono::seconds timeout{120};                // Run: killed after this long
+  std::chrono::seconds timeout{120};  // Run: killed after this long
 };
 
 struct Finished {

@@ -121,7 +121,8 @@ TEST_F(PoolerTest, EnqueueLeavesNothingPreparedInSharedSessions) {
   for (int i = 0; i < 20; ++i) {
     Scatter();
     producer.Run("BEGIN");
-    ASSERT_OK(Enqueue(producer.get(), kTable, {.topic = "orders.order.created.v1", .payload = "1"}));
+    ASSERT_OK(
+        Enqueue(producer.get(), kTable, {.topic = "orders.order.created.v1", .payload = "1"}));
     EXPECT_EQ(producer.Run("SELECT count(*) FROM pg_prepared_statements"), "0");
     producer.Run("COMMIT");
   }
