@@ -156,7 +156,9 @@ class Writer {
                                                  EncodeMany(rows, transaction_.dialect())));
     std::vector<bool> settled(missing.size());
     for (const auto& row : found) {
-      const std::size_t position = static_cast<std::size_t>(std::stoull(row.at(0).value_or("0")));
+      const std::string text = row.at(0).value_or("");
+      std::size_t position = 0;
+      std::from_chars(text.data(), text.data() + text.size(), position);
       if (position < 1 || position > missing.size()) continue;
       OUTBOX_ASSIGN_OR_RETURN(Enqueued enqueued, ReadEnqueued(row.at(1), row.at(2)));
       enqueued.already_enqueued = true;
