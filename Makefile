@@ -11,14 +11,14 @@ help: ## this list
 deps: ## install the Debian packages that are missing
 	@tools/install-deps
 
-build: deps ## build/release/outboxd
-	@tools/build release
+build: deps ## the program and the library: build/release/outboxd
+	@tools/build release product
 
 run: build ## the demo: a small shop on the embedded store
 	@build/release/outboxd demo
 
-test: build ## build, start private servers, run every test
-	@tools/test release
+test: deps ## build the tests, start private servers, run every test
+	@tools/build release && tools/test release
 
 debug: deps ## build and test with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/build debug && tools/test debug

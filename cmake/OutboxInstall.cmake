@@ -9,6 +9,9 @@ if(TARGET outboxd)
   install(TARGETS outboxd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# What is installed, without tests and examples: `make build`.
+add_custom_target(product DEPENDS outbox $<TARGET_NAME_IF_EXISTS:outboxd>)
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/outbox)
 install(EXPORT outbox-targets NAMESPACE outbox:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/outbox-config.cmake.in
