@@ -9,9 +9,11 @@ function(outbox_module name)
 endfunction()
 
 # outbox_test(FILE … LINK …): a test binary for each FILE. The file's suffix names what it needs and
-# becomes its label: _test nothing, _pgtest a PostgreSQL server, _e2etest the outboxd program.
+# becomes its label: _test nothing, _pgtest a PostgreSQL server, _e2etest the outboxd program,
+# _amqptest RabbitMQ, _natstest, _redistest their servers, which these start themselves. TOGETHER runs
+# a file's tests in one process, so that they share a server that is slow to start.
 function(outbox_test)
-  cmake_parse_arguments(arg "" "TIMEOUT" "FILES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "TOGETHER" "TIMEOUT" "FILES;LINK" ${ARGN})
   if(NOT OUTBOX_BUILD_TESTS)
     return()
   endif()
@@ -28,11 +30,16 @@ function(outbox_test)
     target_link_libraries(${name} PRIVATE
       ${arg_LINK} outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
     set(properties LABELS ${kind} TIMEOUT ${arg_TIMEOUT})
-    if(NOT kind STREQUAL "test")
+    if(kind MATCHES "^(pg|e2e)test$")
       list(APPEND properties FIXTURES_REQUIRED postgres ENVIRONMENT
         "OUTBOX_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres.url")
     endif()
-    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-      PROPERTIES ${properties})
+    if(arg_TOGETHER)
+      add_test(NAME ${name} COMMAND ${name})
+      set_tests_properties(${name} PROPERTIES ${properties})
+    else()
+      gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+        PROPERTIES ${properties})
+    endif()
   endforeach()
 endfunction()

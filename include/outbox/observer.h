@@ -64,6 +64,12 @@ class RelayObserver {
   // The lease of this message was taken over while we held it; its outcome was not recorded.
   virtual void OnLeaseLost(const Message& message) { (void)message; }
 
+  // Messages of a table with routes were split into deliveries; `unrouted` of them had no route.
+  virtual void OnSplit(std::string_view table, std::size_t messages, std::size_t deliveries,
+                       std::size_t unrouted, Duration took) {
+    (void)table, (void)messages, (void)deliveries, (void)unrouted, (void)took;
+  }
+
   // A database call failed; the relay tries again after `retry_in`.
   virtual void OnStoreError(std::string_view table, std::string_view operation, const Status& error,
                             Duration retry_in) {

@@ -26,6 +26,14 @@ enum class ClaimMode : std::uint8_t {
 
 std::string_view ToString(ClaimMode mode) noexcept;
 
+// When a message with several deliveries is delivered itself.
+enum class Completion : std::uint8_t {
+  kAll,  // all of them succeeded; dead when all are decided and one is dead
+  kAny,  // one of them succeeded; dead when all are dead
+};
+
+std::string_view ToString(Completion completion) noexcept;
+
 // Limits a relay to some of a table's messages. Empty fields do not limit.
 struct RelayFilter {
   std::optional<std::string> name_space;
@@ -42,6 +50,10 @@ struct RelayOptions {
   // --- what is claimed ---
   ClaimMode claim_mode = ClaimMode::kLease;
   RelayFilter filter;
+  // When not empty, the relay claims no messages but their deliveries to this destination
+  // (docs/concepts/routing.md).
+  std::string destination;
+  Completion completion = Completion::kAll;
   // Messages per claim. Larger is faster up to about 1000, and repeats more after a crash.
   std::size_t batch_size = 500;
   // Messages claimed and not yet settled, at most. Bounds memory and the duplicates of a crash.

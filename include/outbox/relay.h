@@ -56,6 +56,9 @@ class Relay {
   // by their producer do not count. Fails with kDeadline, or with the reason the relay stopped.
   virtual Status Drain(Deadline deadline) = 0;
 
+  // Messages may have been committed: look at once instead of at the next poll.
+  virtual void Wake() = 0;
+
   virtual RelayStats Stats() const = 0;
 };
 

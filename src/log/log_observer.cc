@@ -82,6 +82,18 @@ void LogObserver::OnLeaseLost(const Message& message) {
   logger_->Write(Level::kWarn, "lease lost", About(message));
 }
 
+void LogObserver::OnSplit(std::string_view table, std::size_t messages, std::size_t deliveries,
+                          std::size_t unrouted, Duration took) {
+  const Level level = unrouted > 0 ? Level::kWarn : Level::kDebug;
+  if (!logger_->Enabled(level)) return;
+  logger_->Write(level, unrouted > 0 ? "messages without a route" : "split",
+                 {{"table", table},
+                  {"messages", messages},
+                  {"deliveries", deliveries},
+                  {"unrouted", unrouted},
+                  {"took_ms", Millis(took)}});
+}
+
 void LogObserver::OnStoreError(std::string_view table, std::string_view operation,
                                const Status& error, Duration retry_in) {
   const std::string text = Clean(error.ToString());

@@ -2,9 +2,9 @@
 // tenant_id, seq and attempts.
 //
 //   error  a message is dead
-//   warn   a dispatch failed, a lease was lost, the sink is down, the database is away
-//   info   state and leader changes, notices, what the cleaner removed
-//   debug  claims, settles, single deliveries; dispatches refused by a sink that is down
+//   warn   messages had no route, a dispatch failed, a lease was lost, the sink is down, the
+//   database is away info   state and leader changes, notices, what the cleaner removed debug
+//   claims, settles, single deliveries; dispatches refused by a sink that is down
 //
 // Never a payload; errors are cleaned of secrets and cut. A database error that repeats is written
 // once in kRepeatAfter, with the number of those left out.
@@ -36,6 +36,8 @@ class LogObserver final : public RelayObserver {
   void OnSettled(std::string_view table, const SettleCounts& counts, Duration took) override;
   void OnDead(const Message& message, const Status& result) override;
   void OnLeaseLost(const Message& message) override;
+  void OnSplit(std::string_view table, std::size_t messages, std::size_t deliveries,
+               std::size_t unrouted, Duration took) override;
   void OnStoreError(std::string_view table, std::string_view operation, const Status& error,
                     Duration retry_in) override;
   void OnPurged(std::string_view table, std::size_t delivered, std::size_t dead,

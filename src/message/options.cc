@@ -13,6 +13,10 @@ std::string_view ToString(ClaimMode mode) noexcept {
   return mode == ClaimMode::kLease ? "lease" : "transaction";
 }
 
+std::string_view ToString(Completion completion) noexcept {
+  return completion == Completion::kAll ? "all" : "any";
+}
+
 std::string_view ToString(RelayState state) noexcept {
   switch (state) {
     case RelayState::kStarting: return "starting";
@@ -38,6 +42,8 @@ std::vector<std::string> RelayOptions::Problems() const {
   require(poll_min.count() >= 1, "poll_min: must be at least 1ms");
   require(poll_max >= poll_min, StrCat("poll_max: ", FormatDuration(poll_max),
                                        " is less than poll_min (", FormatDuration(poll_min), ")"));
+  require(destination.empty() || claim_mode == ClaimMode::kLease,
+          "claim_mode: deliveries to several sinks are claimed by lease");
   if (claim_mode == ClaimMode::kLease) {
     require(lease >= std::chrono::seconds(1), "lease: must be at least 1s");
     require(poll_max * 3 <= lease, StrCat("poll_interval: ", FormatDuration(poll_max),

@@ -40,6 +40,7 @@ Result<TableName> TableName::Parse(std::string_view text, std::string_view defau
 std::string TableName::Render(std::string_view sql) const {
   std::string out(sql);
   ReplaceAll(out, "{{table}}", Quoted());
+  ReplaceAll(out, "{{delivery}}", Deliveries().Quoted());
   ReplaceAll(out, "{{schema}}", "\"" + schema_ + "\"");
   ReplaceAll(out, "{{name}}", name_);
   ReplaceAll(out, "{{display}}", Display());

@@ -27,8 +27,12 @@ class TableName {
   // "sales"."orders_outbox": for SQL.
   std::string Quoted() const { return "\"" + schema_ + "\".\"" + name_ + "\""; }
 
-  // Replaces {{table}} by Quoted(), {{schema}} by the quoted schema, {{name}} by the bare name (to
-  // be written inside quotes) and {{display}} by Display() (to be written inside a string literal).
+  // sales.orders_outbox_delivery: the table of its deliveries.
+  TableName Deliveries() const { return TableName(schema_, name_ + "_delivery"); }
+
+  // Replaces {{table}} by Quoted(), {{delivery}} by that of Deliveries(), {{schema}} by the quoted
+  // schema, {{name}} by the bare name (to be written inside quotes) and {{display}} by Display()
+  // (to be written inside a string literal).
   std::string Render(std::string_view sql) const;
 
  private:

@@ -222,6 +222,12 @@ std::string TopicPatternToRegex(std::string_view pattern) {
   return regex + "$";
 }
 
+std::vector<std::string> TopicPatternsToRegexes(const std::vector<std::string>& patterns) {
+  std::vector<std::string> regexes;
+  for (const std::string& pattern : patterns) regexes.push_back(TopicPatternToRegex(pattern));
+  return regexes;
+}
+
 Status ValidateTopicPattern(std::string_view pattern) {
   const bool printable = std::all_of(pattern.begin(), pattern.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) ||

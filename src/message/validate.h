@@ -26,6 +26,7 @@ Status ValidateTopic(std::string_view topic, TopicRule rule);
 bool TopicMatches(std::string_view pattern, std::string_view topic) noexcept;
 // The same pattern as an anchored POSIX regular expression, for PostgreSQL's ~ operator.
 std::string TopicPatternToRegex(std::string_view pattern);
+std::vector<std::string> TopicPatternsToRegexes(const std::vector<std::string>& patterns);
 // Refuses patterns with characters no topic can have.
 Status ValidateTopicPattern(std::string_view pattern);
 

@@ -61,11 +61,7 @@ void Engine::WatchForWork() {
   if (!options_.listen && !store_->traits().watch_is_free) return;
   auto watch = store_->WatchForWork(
       [weak = weak_from_this()] {
-        const auto engine = weak.lock();
-        if (engine == nullptr) return;
-        const std::lock_guard lock(engine->mutex_);
-        engine->core_.OnWork(SteadyClock::now());
-        engine->claimer_wake_.notify_one();
+        if (const auto engine = weak.lock()) engine->Wake();
       },
       Deadline::After(kStoreTimeout));
   if (watch.ok()) {
@@ -73,6 +69,12 @@ void Engine::WatchForWork() {
   } else {
     observer_->OnNotice(table_, watch.error().message());
   }
+}
+
+void Engine::Wake() {
+  const std::lock_guard lock(mutex_);
+  core_.OnWork(SteadyClock::now());
+  claimer_wake_.notify_one();
 }
 
 // --- claimer ---

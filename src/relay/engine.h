@@ -35,6 +35,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   Status Stop();
   Status Drain(Deadline deadline);
+  // Messages may have been committed: look at once.
+  void Wake();
   RelayStats Stats() const;
 
  private:

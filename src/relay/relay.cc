@@ -21,6 +21,7 @@ class EngineRelay final : public Relay {
 
   Status Stop() override { return engine_->Stop(); }
   Status Drain(Deadline deadline) override { return engine_->Drain(deadline); }
+  void Wake() override { engine_->Wake(); }
   RelayStats Stats() const override { return engine_->Stats(); }
 
  private:
@@ -53,6 +54,8 @@ Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOp
                                               .relay_id = options.relay_id,
                                               .claim_mode = options.claim_mode,
                                               .filter = options.filter,
+                                              .destination = options.destination,
+                                              .completion = options.completion,
                                               .keep_delivered = options.retention.count() > 0,
                                               .async_ack = options.async_ack},
                                              Deadline::After(kOpenTimeout)));
@@ -60,7 +63,8 @@ Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOp
   const Status opened = sink->Open(Deadline::After(options.dispatch_timeout));
   if (!opened.ok() && opened.disposition() == Disposition::kPermanent) return opened;
 
-  const std::string table = backend->DisplayName(options.table);
+  std::string table = backend->DisplayName(options.table);
+  if (!options.destination.empty()) table += "/" + options.destination;
   return std::unique_ptr<Relay>(std::make_unique<EngineRelay>(relay::Engine::Start(
       std::move(options), table, std::move(store), std::move(sink), std::move(observer))));
 }

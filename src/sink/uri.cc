@@ -41,26 +41,6 @@ Result<SinkUri> SinkUri::Parse(std::string_view text) {
   return uri;
 }
 
-std::string SinkUri::Option(std::string_view name, std::string_view fallback) const {
-  for (const auto& [option, value] : options) {
-    if (option == name) return value;
-  }
-  return std::string(fallback);
-}
-
-Status SinkUri::CheckOptions(const std::vector<std::string>& known) const {
-  for (const auto& [option, value] : options) {
-    if (std::find(known.begin(), known.end(), option) != known.end()) continue;
-    const std::string_view nearest = base::Nearest(option, known);
-    const std::string hint = known.empty()     ? StrCat(scheme, ": takes no options")
-                             : nearest.empty() ? StrCat("known options: ", base::Join(known, ", "))
-                                               : StrCat("did you mean '", nearest, "'?");
-    return Status::Invalid(StrCat("the ", scheme, ": sink has no option '", option, "'"))
-        .WithHint(hint);
-  }
-  return Status::Ok();
-}
-
 std::string PercentDecode(std::string_view text) {
   std::string out;
   out.reserve(text.size());

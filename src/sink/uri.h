@@ -1,4 +1,5 @@
-// SinkUri: the address of a sink, `scheme:target?option=value&…`, taken apart.
+// SinkUri: the address of a sink, `scheme:target?option=value&…`, taken apart. authority.h takes
+// the target further, option_reader.h the options.
 #pragma once
 
 #include <string>
@@ -19,11 +20,6 @@ struct SinkUri {
 
   // The error never repeats the address, which may hold a password.
   static Result<SinkUri> Parse(std::string_view text);
-
-  // An option's value, or `fallback`.
-  std::string Option(std::string_view name, std::string_view fallback) const;
-  // Refuses options that are not `known`, and names the nearest that is.
-  Status CheckOptions(const std::vector<std::string>& known) const;
 };
 
 // "a%20b" becomes "a b"; a % without two hex digits after it stands for itself.

@@ -16,6 +16,7 @@
 #include "store/inspect_store.h"
 #include "store/migrator.h"
 #include "store/relay_store.h"
+#include "store/split_store.h"
 
 namespace outbox::store {
 
@@ -47,6 +48,8 @@ class Backend {
   // Each checks that the table exists with a schema version this program knows (kNotFound,
   // kSchema).
   virtual Result<std::unique_ptr<RelayStore>> OpenRelay(const RelayStoreOptions& options,
+                                                        Deadline deadline) = 0;
+  virtual Result<std::unique_ptr<SplitStore>> OpenSplit(const SplitOptions& options,
                                                         Deadline deadline) = 0;
   virtual Result<std::unique_ptr<InspectStore>> OpenInspect(const std::string& table,
                                                             Deadline deadline) = 0;

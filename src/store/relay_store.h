@@ -123,6 +123,9 @@ struct RelayStoreOptions {
   std::string relay_id;
   ClaimMode claim_mode = ClaimMode::kLease;
   RelayFilter filter;
+  // When not empty: claim the deliveries to this destination, by lease; filter does not apply.
+  std::string destination;
+  Completion completion = Completion::kAll;
   bool keep_delivered = true;
   bool async_ack = false;
 };

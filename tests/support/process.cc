@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,7 @@ std::unique_ptr<Process> Process::Start(const std::vector<std::string>& command,
   argv.push_back(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
+    if (options.dies_with_test) prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
     Redirect(folder + "/in", O_RDONLY, 0);
     Redirect(folder + "/out", O_WRONLY | O_CREAT | O_APPEND, 1);

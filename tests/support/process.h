@@ -16,6 +16,7 @@ struct ProcessOptions {
   std::map<std::string, std::string> environment = {};  // added to the test's own
   std::string standard_input = {};
   std::chrono::seconds timeout{120};  // Run: killed after this long
+  bool dies_with_test = false;        // killed when the thread that started it ends
 };
 
 struct Finished {

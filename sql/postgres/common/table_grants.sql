@@ -10,6 +10,7 @@ BEGIN
   IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_relay') THEN
     GRANT USAGE ON SCHEMA {{schema}} TO outbox_relay;
     GRANT SELECT, UPDATE, DELETE ON {{table}} TO outbox_relay;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON {{delivery}} TO outbox_relay;
   END IF;
 END
 $$;

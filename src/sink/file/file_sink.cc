@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "sink/file/line_writer.h"
+#include "sink/option_reader.h"
 
 namespace outbox::sink {
 namespace {
@@ -124,19 +125,16 @@ class FileSink final : public Sink {
 }  // namespace
 
 Result<std::shared_ptr<Sink>> MakeFileSink(const SinkUri& uri) {
-  OUTBOX_RETURN_IF_ERROR(uri.CheckOptions({"fsync"}));
+  OptionReader options(uri);
+  const bool fsync = options.Choice("fsync", true, {{"always", true}, {"never", false}});
+  OUTBOX_RETURN_IF_ERROR(options.Finish());
   std::string path = PercentDecode(uri.target);
   if (path.starts_with("///")) path.erase(0, 2);
   if (path.empty() || path.starts_with("//")) {
     return Status::Invalid("the file: sink has no path")
         .WithHint("write file:events.jsonl or file:/var/lib/outbox/events.jsonl");
   }
-  const std::string fsync = uri.Option("fsync", "always");
-  if (fsync != "always" && fsync != "never") {
-    return Status::Invalid(base::StrCat("fsync=", fsync, " is not an option of the file: sink"))
-        .WithHint("fsync is always or never");
-  }
-  return std::shared_ptr<Sink>(std::make_shared<FileSink>(std::move(path), fsync == "always"));
+  return std::shared_ptr<Sink>(std::make_shared<FileSink>(std::move(path), fsync));
 }
 
 }  // namespace outbox::sink

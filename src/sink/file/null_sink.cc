@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sink/option_reader.h"
+
 namespace outbox::sink {
 namespace {
 
@@ -18,7 +20,7 @@ class NullSink final : public Sink {
 }  // namespace
 
 Result<std::shared_ptr<Sink>> MakeNullSink(const SinkUri& uri) {
-  OUTBOX_RETURN_IF_ERROR(uri.CheckOptions({}));
+  OUTBOX_RETURN_IF_ERROR(OptionReader(uri).Finish());
   if (!uri.target.empty()) {
     return Status::Invalid("the null: sink takes no target").WithHint("write null:");
   }

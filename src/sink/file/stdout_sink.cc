@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sink/file/line_writer.h"
+#include "sink/option_reader.h"
 
 namespace outbox::sink {
 namespace {
@@ -30,7 +31,7 @@ class StdoutSink final : public Sink {
 }  // namespace
 
 Result<std::shared_ptr<Sink>> MakeStdoutSink(const SinkUri& uri) {
-  OUTBOX_RETURN_IF_ERROR(uri.CheckOptions({}));
+  OUTBOX_RETURN_IF_ERROR(OptionReader(uri).Finish());
   if (!uri.target.empty()) {
     return Status::Invalid("the stdout: sink takes no target").WithHint("write stdout:");
   }

@@ -8,6 +8,7 @@
 #include "store/postgres/migrator.h"
 #include "store/postgres/relay_store.h"
 #include "store/postgres/session.h"
+#include "store/postgres/split_store.h"
 
 namespace outbox::store::postgres {
 namespace {
@@ -28,6 +29,14 @@ class PostgresBackend final : public Backend {
     }
     OUTBOX_ASSIGN_OR_RETURN(auto table, Parse(options.table));
     auto store = std::make_unique<PostgresRelayStore>(address_, std::move(table), options);
+    OUTBOX_RETURN_IF_ERROR(store->Check(deadline));
+    return {std::move(store)};
+  }
+
+  Result<std::unique_ptr<SplitStore>> OpenSplit(const SplitOptions& options,
+                                                Deadline deadline) override {
+    OUTBOX_ASSIGN_OR_RETURN(auto table, Parse(options.table));
+    auto store = std::make_unique<PostgresSplitStore>(address_, std::move(table), options);
     OUTBOX_RETURN_IF_ERROR(store->Check(deadline));
     return {std::move(store)};
   }

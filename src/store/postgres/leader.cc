@@ -13,8 +13,8 @@ namespace {
 // Letting go is a courtesy to the successor; a server that does not answer ends the session anyway.
 constexpr std::chrono::seconds kUnlockWait{2};
 
-std::int64_t LockKey(std::string_view purpose, const message::TableName& table) {
-  return std::bit_cast<std::int64_t>(Fnv1a(base::StrCat(purpose, table.Display())));
+std::int64_t LockKey(std::string_view purpose, const std::string& name) {
+  return std::bit_cast<std::int64_t>(Fnv1a(base::StrCat(purpose, name)));
 }
 
 Result<bool> TryLock(Connection& connection, std::int64_t key, Deadline deadline) {
@@ -40,12 +40,11 @@ void Unlock(Connection& connection, std::int64_t key, Connection::SessionId sess
 
 }  // namespace
 
-Leader::Leader(Connection& claims, std::shared_ptr<SettleLane> settles,
-               const message::TableName& table)
+Leader::Leader(Connection& claims, std::shared_ptr<SettleLane> settles, const std::string& name)
     : claims_(claims),
       settles_(std::move(settles)),
-      claim_key_(LockKey("outbox:", table)),
-      dispatch_key_(LockKey("outbox-dispatch:", table)) {}
+      claim_key_(LockKey("outbox:", name)),
+      dispatch_key_(LockKey("outbox-dispatch:", name)) {}
 
 Result<bool> Leader::TryLead(Deadline deadline) {
   if (Confirmed()) return true;

@@ -12,8 +12,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
-#include "message/table_name.h"
 #include "outbox/deadline.h"
 #include "outbox/status.h"
 #include "store/postgres/connection.h"
@@ -23,8 +24,9 @@ namespace outbox::store::postgres {
 
 class Leader {
  public:
-  // `claims` must outlive the leader.
-  Leader(Connection& claims, std::shared_ptr<SettleLane> settles, const message::TableName& table);
+  // `claims` must outlive the leader. `name` is what is led: a table, or its deliveries to one
+  // destination.
+  Leader(Connection& claims, std::shared_ptr<SettleLane> settles, const std::string& name);
 
   // kInvalidArgument through a pooler, which would hand our locks to others.
   Result<bool> TryLead(Deadline deadline);

@@ -9,6 +9,7 @@
 namespace outbox::store::postgres {
 namespace {
 
+using sql::postgres::kCompleteMessages;
 using sql::postgres::kExtendLease;
 using sql::postgres::kSettle;
 using sql::postgres::kSettleDeliveredDelete;
@@ -20,6 +21,11 @@ bool AllDelivered(std::span<const Outcome> outcomes) {
   return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
     return outcome.kind == Outcome::Kind::kDelivered;
   });
+}
+
+// Where the rows are that such a relay claims.
+message::TableName Claimed(const message::TableName& table, const RelayStoreOptions& options) {
+  return options.destination.empty() ? table : table.Deliveries();
 }
 
 // Those of `all` that are not in `touched`, a set of flags by message index.
@@ -34,13 +40,26 @@ std::vector<Outcome> Missing(std::span<const Outcome> all, const std::vector<boo
 }  // namespace
 
 SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::TableName& table,
-                       bool keep, bool async)
+                       const RelayStoreOptions& options)
     : connection(std::move(address), Plans::kPinned),
-      keep_delivered(keep),
-      async_ack(async),
-      settle(table, kSettle, kFailpoint),
-      settle_delivered(table, keep ? kSettleDeliveredKeep : kSettleDeliveredDelete, kFailpoint),
-      extend(table, kExtendLease) {}
+      keep_delivered(options.keep_delivered || !options.destination.empty()),
+      async_ack(options.async_ack),
+      settle(Claimed(table, options), kSettle, kFailpoint),
+      settle_delivered(Claimed(table, options),
+                       keep_delivered ? kSettleDeliveredKeep : kSettleDeliveredDelete, kFailpoint),
+      extend(Claimed(table, options), kExtendLease),
+      complete(options.destination.empty()
+                   ? std::nullopt
+                   : std::optional<Statement>(std::in_place, table, kCompleteMessages)),
+      any_completes(options.completion == Completion::kAny),
+      keep_messages(options.keep_delivered) {}
+
+void SettleLane::Complete(Connection& on, std::span<const Uuid> ids, Deadline deadline) const {
+  if (!complete || ids.empty()) return;
+  Params params;
+  params.UuidArray(ids).Bool(any_completes).Bool(keep_messages);
+  (void)on.Execute(*complete, params, deadline);
+}
 
 LeaseClaim::LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token,
                        std::vector<Message> messages, std::vector<ClaimedRow> rows,
@@ -107,7 +126,19 @@ Result<SettleReport> LeaseClaim::Settle(std::span<const Outcome> outcomes, Deadl
     rows_[outcome.index].settled = true;
     if (!touched[outcome.index]) report.lost.push_back(outcome.index);
   }
+  CompleteMessages(outcomes, deadline);
   return report;
+}
+
+void LeaseClaim::CompleteMessages(std::span<const Outcome> outcomes, Deadline deadline) {
+  if (!lane_->complete) return;
+  std::vector<Uuid> decided;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.kind == Outcome::Kind::kDelivered || outcome.kind == Outcome::Kind::kDead) {
+      decided.push_back(messages_[outcome.index].id);
+    }
+  }
+  lane_->Complete(lane_->connection, decided, deadline);
 }
 
 Result<std::vector<std::uint32_t>> LeaseClaim::Extend(std::chrono::milliseconds lease,

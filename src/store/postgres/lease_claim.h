@@ -3,11 +3,16 @@
 // Settling and extending run on the store's settle connection, shared by all of its claims, each in
 // one statement of its own. Every statement compares the token, so that what was taken over by
 // somebody else is left alone and reported lost.
+//
+// The rows are messages, or deliveries of messages to one destination: both have the columns these
+// statements touch.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,8 +27,8 @@ namespace outbox::store::postgres {
 // The connection on which lease claims are settled, with its statements. Lock `mutex` to use
 // `connection`; its session() may be read without.
 struct SettleLane {
-  SettleLane(std::shared_ptr<const Address> address, const message::TableName& table, bool keep,
-             bool async);
+  SettleLane(std::shared_ptr<const Address> address, const message::TableName& table,
+             const RelayStoreOptions& options);
 
   std::mutex mutex;
   Connection connection;
@@ -34,6 +39,15 @@ struct SettleLane {
   const Statement settle;
   const Statement settle_delivered;
   const Statement extend;
+
+  // Deliveries only: what completes their messages, and its parameters.
+  const std::optional<Statement> complete;
+  const bool any_completes;
+  const bool keep_messages;
+
+  // Completes the messages of deliveries whose outcome was committed. A failure is made up for by
+  // the splitter, which looks for messages left behind.
+  void Complete(Connection& on, std::span<const Uuid> ids, Deadline deadline) const;
 };
 
 class LeaseClaim final : public Claim {
@@ -51,6 +65,7 @@ class LeaseClaim final : public Claim {
   Result<Rows> Write(const Statement& statement, const Params& params, Deadline deadline);
   Result<Rows> WriteDelivered(std::span<const Outcome> outcomes, Deadline deadline);
   Result<Rows> WriteAny(std::span<const Outcome> outcomes, Deadline deadline);
+  void CompleteMessages(std::span<const Outcome> outcomes, Deadline deadline);
   std::uint32_t IndexOf(std::int64_t seq) const;
 
   const std::shared_ptr<SettleLane> lane_;

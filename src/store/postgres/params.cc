@@ -49,6 +49,12 @@ Params& Params::Int8(std::int64_t value) {
   return End();
 }
 
+Params& Params::Int2(std::int16_t value) {
+  Begin();
+  wire::Put(bytes_, value);
+  return End();
+}
+
 Params& Params::Int4(std::optional<int> value) {
   if (!value) return Null();
   Begin();

@@ -28,6 +28,7 @@ class Params {
  public:
   Params& Null();
   Params& Bool(bool value);
+  Params& Int2(std::int16_t value);
   Params& Int8(std::int64_t value);
   Params& Int4(std::optional<int> value);
   Params& Text(std::string_view value);

@@ -16,8 +16,10 @@ namespace outbox::store::postgres {
 namespace {
 
 using sql::postgres::kBuryExhausted;
+using sql::postgres::kClaimDelivery;
 using sql::postgres::kClaimLease;
 using sql::postgres::kClaimTransaction;
+using sql::postgres::kDeliveriesDrained;
 using sql::postgres::kDrained;
 
 // After the message's own columns, in both claiming statements.
@@ -25,12 +27,9 @@ constexpr int kTidColumn = MessageColumns::kCount;
 constexpr int kExhaustedColumn = kTidColumn + 1;
 constexpr int kInDoubtColumn = kTidColumn + 2;
 
-std::vector<std::string> ToRegexes(const std::vector<std::string>& patterns) {
-  std::vector<std::string> regexes;
-  for (const std::string& pattern : patterns) {
-    regexes.push_back(message::TopicPatternToRegex(pattern));
-  }
-  return regexes;
+// What is led by one relay at a time.
+std::string LeaderName(const message::TableName& table, const std::string& destination) {
+  return destination.empty() ? table.Display() : base::StrCat(table.Display(), "/", destination);
 }
 
 std::string RandomHex() { return FnvHex(base::StrCat(base::RandomBits())).substr(0, 8); }
@@ -57,16 +56,16 @@ PostgresRelayStore::PostgresRelayStore(std::shared_ptr<const Address> address,
       relay_id_(options.relay_id),
       claim_mode_(options.claim_mode),
       filter_(options.filter),
-      topic_regexes_(ToRegexes(options.filter.topics)),
-      claim_lease_(table_, kClaimLease),
+      destination_(options.destination),
+      topic_regexes_(message::TopicPatternsToRegexes(options.filter.topics)),
+      claim_lease_(table_, destination_.empty() ? kClaimLease : kClaimDelivery),
       claim_transaction_(table_, kClaimTransaction),
       bury_(table_, kBuryExhausted),
-      drained_(table_, kDrained),
+      drained_(table_, destination_.empty() ? kDrained : kDeliveriesDrained),
       claims_(address_, Plans::kPinned),
-      settles_(std::make_shared<SettleLane>(address_, table_, options.keep_delivered,
-                                            options.async_ack)),
+      settles_(std::make_shared<SettleLane>(address_, table_, options)),
       lanes_(std::make_shared<TransactionLanes>(address_, table_, options.keep_delivered)),
-      leader_(claims_, settles_, table_),
+      leader_(claims_, settles_, LeaderName(table_, destination_)),
       incarnation_(RandomHex()) {}
 
 Status PostgresRelayStore::Check(Deadline deadline) {
@@ -83,6 +82,10 @@ std::string PostgresRelayStore::NewToken() {
 }
 
 void PostgresRelayStore::AddFilter(Params& params) const {
+  if (!destination_.empty()) {
+    params.Text(destination_);
+    return;
+  }
   params.TextOrNull(filter_.name_space);
   if (topic_regexes_.empty()) {
     params.Null();
@@ -118,6 +121,11 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest&
                           claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
   Found found = Read(rows);
   Advance(found, request.limit);
+  if (!destination_.empty() && !found.exhausted.empty()) {
+    std::vector<Uuid> ids;
+    for (const Message& message : found.exhausted) ids.push_back(message.id);
+    settles_->Complete(claims_, ids, deadline);
+  }
   return {std::make_unique<LeaseClaim>(settles_, std::move(token), std::move(found.messages),
                                        std::move(found.rows), std::move(found.exhausted))};
 }

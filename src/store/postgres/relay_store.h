@@ -1,4 +1,5 @@
-// PostgresRelayStore: claims from one outbox table, by lease or by transaction.
+// PostgresRelayStore: claims from one outbox table, by lease or by transaction; or deliveries to
+// one destination, by lease.
 //
 // Three connections, made when first used: one claims (Next, TryLead, Drained), one settles, one
 // listens. Transaction claims bring a connection each, from a pool of eight.
@@ -61,6 +62,7 @@ class PostgresRelayStore final : public RelayStore {
   const std::string relay_id_;
   const ClaimMode claim_mode_;
   const RelayFilter filter_;
+  const std::string destination_;
   const std::vector<std::string> topic_regexes_;
   const Statement claim_lease_;
   const Statement claim_transaction_;

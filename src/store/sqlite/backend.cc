@@ -7,6 +7,7 @@
 #include "store/sqlite/migrator.h"
 #include "store/sqlite/relay_store.h"
 #include "store/sqlite/session.h"
+#include "store/sqlite/split_store.h"
 #include "store/sqlite/table.h"
 
 namespace outbox::store {
@@ -23,6 +24,10 @@ class SqliteBackend final : public Backend {
   Result<std::unique_ptr<RelayStore>> OpenRelay(const RelayStoreOptions& options,
                                                 Deadline deadline) override {
     return sqlite::OpenRelayStore(path_, options, deadline);
+  }
+  Result<std::unique_ptr<SplitStore>> OpenSplit(const SplitOptions& options,
+                                                Deadline deadline) override {
+    return sqlite::OpenSplitStore(path_, options, deadline);
   }
   Result<std::unique_ptr<InspectStore>> OpenInspect(const std::string& table,
                                                     Deadline deadline) override {

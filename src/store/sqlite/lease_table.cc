@@ -6,12 +6,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "message/validate.h"
 #include "sql/sqlite.h"
 #include "store/sqlite/table.h"
 
 namespace outbox::store::sqlite {
 namespace {
+
+namespace queries = sql::sqlite;
 
 // SQL: outbox_topic_wanted(topic). The user data are the patterns.
 void TopicWanted(sqlite3_context* context, int, sqlite3_value** values) noexcept {
@@ -25,22 +28,46 @@ void TopicWanted(sqlite3_context* context, int, sqlite3_value** values) noexcept
   sqlite3_result_int(context, wanted ? 1 : 0);
 }
 
+Result<std::vector<Message>> ReadTaken(Query& query, const message::TableName& table) {
+  std::vector<Message> messages;
+  while (true) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+    if (!found) return messages;
+    messages.push_back(ReadMessage(query, table));
+    messages.back().in_doubt = query.Int(kMessageColumns) != 0;
+  }
+}
+
 }  // namespace
 
-LeaseTable::LeaseTable(const message::TableName& table, RelayFilter filter, bool keep_delivered)
+LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions& options)
     : table_(table),
-      filter_(std::move(filter)),
+      filter_(options.filter),
       tenant_(filter_.tenant_id ? filter_.tenant_id->ToString() : ""),
-      take_(Render(table, sql::sqlite::kClaim)),
-      bury_(Render(table, sql::sqlite::kBuryExhausted)),
-      delivered_(
-          Render(table, keep_delivered ? sql::sqlite::kSettleKept : sql::sqlite::kSettleDeleted)),
-      retry_(Render(table, sql::sqlite::kSettleRetry)),
-      dead_(Render(table, sql::sqlite::kSettleDead)),
-      released_(Render(table, sql::sqlite::kSettleReleased)),
-      extend_(Render(table, sql::sqlite::kExtendLease)),
-      due_(Render(table, sql::sqlite::kPeekDue)),
-      undrained_(Render(table, sql::sqlite::kUndrained)) {}
+      destination_(options.destination),
+      any_completes_(options.completion == Completion::kAny),
+      keep_messages_(options.keep_delivered) {
+  const bool messages = destination_.empty();
+  const message::TableName rows = messages ? table : table.Deliveries();
+  // Delivered deliveries stay as long as their message does.
+  const bool keep = keep_messages_ || !messages;
+  take_ = Render(table, messages ? queries::kClaim : queries::kClaimDelivery);
+  due_ = Render(table, messages ? queries::kPeekDue : queries::kPeekDueDelivery);
+  undrained_ = Render(table, messages ? queries::kUndrained : queries::kUndrainedDelivery);
+  read_taken_ = Render(table, queries::kReadClaimed);
+  complete_ = Render(table, queries::kCompleteMessage);
+  remove_ = Render(table, queries::kRemoveCompleted);
+  bury_ = Render(rows, queries::kBuryExhausted);
+  delivered_ = Render(rows, keep ? queries::kSettleKept : queries::kSettleDeleted);
+  retry_ = Render(rows, queries::kSettleRetry);
+  dead_ = Render(rows, queries::kSettleDead);
+  released_ = Render(rows, queries::kSettleReleased);
+  extend_ = Render(rows, queries::kExtendLease);
+}
+
+std::string LeaseTable::leader_name() const {
+  return destination_.empty() ? table_.name() : base::StrCat(table_.name(), "-", destination_);
+}
 
 Status LeaseTable::Register(Connection& connection) const {
   auto* patterns = const_cast<std::vector<std::string>*>(&filter_.topics);
@@ -52,20 +79,11 @@ Status LeaseTable::Register(Connection& connection) const {
 
 Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
                                const ClaimRequest& request) const {
-  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(take_));
-  query.Bind(1, token)
-      .Bind(2, request.lease.count())
-      .Bind(3, static_cast<std::int64_t>(request.limit))
-      .Bind(4, filter_.name_space)
-      .Bind(6, filter_.topics.empty() ? 0 : 1);
-  if (filter_.tenant_id) query.Bind(5, tenant_);
-
+  OUTBOX_ASSIGN_OR_RETURN(auto rows, destination_.empty()
+                                         ? TakeMessages(connection, token, request)
+                                         : TakeDeliveries(connection, token, request));
   Taken taken;
-  while (true) {
-    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
-    if (!found) break;
-    Message message = ReadMessage(query, table_);
-    message.in_doubt = query.Int(kMessageColumns) != 0;
+  for (Message& message : rows) {
     const bool exhausted = request.attempts_max && message.attempt > *request.attempts_max;
     if (exhausted) --message.attempt;
     (exhausted ? taken.exhausted : taken.messages).push_back(std::move(message));
@@ -78,13 +96,51 @@ Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
   return taken;
 }
 
+Result<std::vector<Message>> LeaseTable::TakeMessages(Connection& connection,
+                                                      std::string_view token,
+                                                      const ClaimRequest& request) const {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(take_));
+  query.Bind(1, token)
+      .Bind(2, request.lease.count())
+      .Bind(3, static_cast<std::int64_t>(request.limit))
+      .Bind(4, filter_.name_space)
+      .Bind(6, filter_.topics.empty() ? 0 : 1);
+  if (filter_.tenant_id) query.Bind(5, tenant_);
+  return ReadTaken(query, table_);
+}
+
+Result<std::vector<Message>> LeaseTable::TakeDeliveries(Connection& connection,
+                                                        std::string_view token,
+                                                        const ClaimRequest& request) const {
+  OUTBOX_ASSIGN_OR_RETURN(Query take, connection.Prepare(take_));
+  take.Bind(1, token)
+      .Bind(2, request.lease.count())
+      .Bind(3, static_cast<std::int64_t>(request.limit))
+      .Bind(4, destination_);
+  OUTBOX_RETURN_IF_ERROR(take.Run().error());
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(read_taken_));
+  query.Bind(1, token).Bind(2, destination_);
+  return ReadTaken(query, table_);
+}
+
 Status LeaseTable::Bury(Connection& connection, std::string_view token,
                         std::span<const Message> messages) const {
   for (const Message& message : messages) {
     OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(bury_));
     OUTBOX_RETURN_IF_ERROR(query.Bind(1, message.seq).Bind(2, token).Run().error());
+    OUTBOX_RETURN_IF_ERROR(Complete(connection, message));
   }
   return Status::Ok();
+}
+
+Status LeaseTable::Complete(Connection& connection, const Message& message) const {
+  if (destination_.empty()) return Status::Ok();
+  OUTBOX_ASSIGN_OR_RETURN(Query complete, connection.Prepare(complete_));
+  complete.Bind(1, message.seq).Bind(2, any_completes_ ? 1 : 0);
+  OUTBOX_RETURN_IF_ERROR(complete.Run().error());
+  if (keep_messages_) return Status::Ok();
+  OUTBOX_ASSIGN_OR_RETURN(Query remove, connection.Prepare(remove_));
+  return remove.Bind(1, message.seq).Run().error();
 }
 
 Result<SettleReport> LeaseTable::Settle(Connection& connection, std::string_view token,
@@ -117,6 +173,9 @@ Result<bool> LeaseTable::SettleOne(Connection& connection, std::string_view toke
   if (outcome.kind == Outcome::Kind::kRetry) query.Bind(3, outcome.retry_in.count()).Bind(4, error);
   if (outcome.kind == Outcome::Kind::kDead) query.Bind(3, error);
   OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, query.Run());
+  const bool decided =
+      outcome.kind == Outcome::Kind::kDelivered || outcome.kind == Outcome::Kind::kDead;
+  if (changed > 0 && decided) OUTBOX_RETURN_IF_ERROR(Complete(connection, message));
   return changed > 0;
 }
 
@@ -136,6 +195,7 @@ Result<bool> LeaseTable::Undrained(Connection& connection) const {
 
 Result<bool> LeaseTable::Exists(Connection& connection, const std::string& sql) const {
   OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql));
+  if (!destination_.empty()) return query.Bind(1, destination_).Step();
   query.Bind(1, filter_.name_space).Bind(3, filter_.topics.empty() ? 0 : 1);
   if (filter_.tenant_id) query.Bind(2, tenant_);
   return query.Step();

@@ -1,4 +1,7 @@
-// LeaseTable: the statements that claim and settle rows of one table, for one relay's filter.
+// LeaseTable: the statements that claim and settle rows of one table, for one relay's filter; or
+// deliveries of its messages, for one destination.
+//
+// Settling a delivery completes its message, in the same transaction, when it was the last.
 //
 // Both kinds of claim use it. It runs inside a transaction of the caller's: a lease claim commits
 // after each call, a transaction claim only when every message has its outcome.
@@ -29,7 +32,7 @@ struct Taken {
 
 class LeaseTable {
  public:
-  LeaseTable(const message::TableName& table, RelayFilter filter, bool keep_delivered);
+  LeaseTable(const message::TableName& table, const RelayStoreOptions& options);
   LeaseTable(const LeaseTable&) = delete;
   LeaseTable& operator=(const LeaseTable&) = delete;
 
@@ -52,8 +55,15 @@ class LeaseTable {
   Result<bool> Undrained(Connection& connection) const;
 
   const message::TableName& name() const noexcept { return table_; }
+  // What is led by one relay at a time: the table, or its deliveries to one destination.
+  std::string leader_name() const;
 
  private:
+  Result<std::vector<Message>> TakeMessages(Connection& connection, std::string_view token,
+                                            const ClaimRequest& request) const;
+  Result<std::vector<Message>> TakeDeliveries(Connection& connection, std::string_view token,
+                                              const ClaimRequest& request) const;
+  Status Complete(Connection& connection, const Message& message) const;
   Result<bool> SettleOne(Connection& connection, std::string_view token, const Message& message,
                          const Outcome& outcome) const;
   Status Bury(Connection& connection, std::string_view token,
@@ -63,8 +73,12 @@ class LeaseTable {
   message::TableName table_;
   RelayFilter filter_;
   std::string tenant_;
+  std::string destination_;  // empty: messages
+  bool any_completes_;
+  bool keep_messages_;
 
   std::string take_;
+  std::string read_taken_;
   std::string bury_;
   std::string delivered_;
   std::string retry_;
@@ -73,6 +87,8 @@ class LeaseTable {
   std::string extend_;
   std::string due_;
   std::string undrained_;
+  std::string complete_;
+  std::string remove_;
 };
 
 }  // namespace outbox::store::sqlite

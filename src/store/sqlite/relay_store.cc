@@ -31,7 +31,7 @@ Result<std::unique_ptr<RelayStore>> OpenRelayStore(const std::string& path,
   OUTBOX_RETURN_IF_ERROR(CheckUsable(*connection, name));
   OUTBOX_RETURN_IF_ERROR(CheckWritable(*connection));
 
-  auto table = std::make_shared<const LeaseTable>(name, options.filter, options.keep_delivered);
+  auto table = std::make_shared<const LeaseTable>(name, options);
   if (options.claim_mode == ClaimMode::kTransaction) {
     return std::unique_ptr<RelayStore>(
         std::make_unique<TransactionStore>(path, options, std::move(table)));

@@ -14,7 +14,7 @@ RelayStoreBase::RelayStoreBase(std::string path, std::string relay_id,
       token_prefix_(base::StrCat(relay_id, "/", base::RandomBits() & 0xffffffff, "-")),
       table_(std::move(table)),
       look_(path_, PrepareConnection()),
-      leader_(path_, table_->name().name()) {}
+      leader_(path_, table_->leader_name()) {}
 
 Result<bool> RelayStoreBase::TryLead(Deadline) { return leader_.TryAcquire(); }
 

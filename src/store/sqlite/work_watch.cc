@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 // Between two looks: short while commits come in, longer while nothing happens.
 constexpr milliseconds kWaitMin{2};
-constexpr milliseconds kWaitMax{10};
+constexpr milliseconds kWaitMax{20};
 constexpr milliseconds kWaitAfterError{200};
 constexpr std::chrono::seconds kLookTimeout{1};
 

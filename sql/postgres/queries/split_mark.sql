@@ -1,0 +1,8 @@
+-- Marks messages as split: what becomes of them is now up to their deliveries.
+--
+-- $1 ids
+-- Index: NAME_pkey.
+UPDATE {{table}} SET
+  status = 'processing', available_at = '294276-12-31', locked_by = 'deliveries',
+  locked_until = NULL, updated_at = now()
+WHERE id = ANY ($1::uuid[])

@@ -1,0 +1,18 @@
+-- Settles messages that no route takes.
+--
+-- $1 ids
+-- $2 choice: 0 keep, to be looked at again in a minute; 1 dead; 2 dropped, as if delivered
+-- $3 whether delivered rows are kept
+--
+-- Index: NAME_pkey.
+WITH dropped AS (
+  DELETE FROM {{table}} WHERE id = ANY ($1::uuid[]) AND $2::smallint = 2 AND NOT $3::boolean
+)
+UPDATE {{table}} SET
+  status = (ARRAY['pending', 'dead', 'delivered'])[$2 + 1],
+  available_at = CASE $2 WHEN 0 THEN now() + interval '1 minute' WHEN 1 THEN 'infinity'
+    ELSE available_at END,
+  processed_at = CASE $2 WHEN 2 THEN now() END,
+  last_error = 'no route takes the topic ' || topic,
+  updated_at = now()
+WHERE id = ANY ($1) AND ($2 <> 2 OR $3)

@@ -1,0 +1,2 @@
+DROP TRIGGER {{schema}}."{{name}}_delivery_cascade";
+DROP TABLE {{delivery}};

@@ -1,0 +1,11 @@
+-- The next messages to be split into deliveries.
+-- ?1 limit, ?2 namespace or NULL, ?3 tenant or NULL, ?4 whether the store's topic patterns apply.
+-- Index: _claim.
+SELECT seq, topic, key FROM {{table}}
+WHERE processed_at IS NULL AND available_at <= {{now}}
+  AND (locked_until IS NULL OR locked_until <= {{now}})
+  AND (?2 IS NULL OR namespace = ?2)
+  AND (?3 IS NULL OR tenant_id = ?3)
+  AND (NOT ?4 OR outbox_topic_wanted(topic))
+ORDER BY available_at, seq
+LIMIT ?1;

@@ -1,0 +1,82 @@
+// Splitter: turns the messages of a table with routes into deliveries, as they come.
+//
+// Once at the start and once a minute it also completes messages whose completion was cut off.
+//
+// Threads: one of its own. Start, Stop and Wake may be called from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/random.h"
+#include "message/routes.h"
+#include "outbox/observer.h"
+#include "outbox/options.h"
+#include "relay/backoff.h"
+#include "store/split_store.h"
+
+namespace outbox::relay {
+
+struct SplitterOptions {
+  std::string table;  // the name told to the observer
+  std::size_t batch_size = 500;
+  // As RelayOptions'.
+  std::chrono::milliseconds poll_min{10};
+  std::chrono::milliseconds poll_max{100};
+  bool listen = false;
+};
+
+class Splitter {
+ public:
+  // `on_split` is called after deliveries were added, to wake the relays that wait for them; the
+  // observer may be null.
+  static std::unique_ptr<Splitter> Start(std::unique_ptr<store::SplitStore> store,
+                                         message::Routes routes, SplitterOptions options,
+                                         std::function<void()> on_split,
+                                         std::shared_ptr<RelayObserver> observer);
+  // Stops.
+  ~Splitter();
+
+  // Returns when the transaction under way, if any, has ended.
+  void Stop();
+  // Messages may have been committed: look at once.
+  void Wake();
+
+ private:
+  using Duration = std::chrono::steady_clock::duration;
+
+  Splitter(std::unique_ptr<store::SplitStore> store, message::Routes routes,
+           SplitterOptions options, std::function<void()> on_split,
+           std::shared_ptr<RelayObserver> observer);
+
+  void Run();
+  // Returns how long to wait before the next look.
+  Duration SplitOnce();
+  void CompleteLeftOver();
+  void WatchForWork();
+  // False when asked to stop.
+  bool Wait(Duration wait);
+
+  const std::unique_ptr<store::SplitStore> store_;
+  const message::Routes routes_;
+  const SplitterOptions options_;
+  const std::function<void()> on_split_;
+  const std::shared_ptr<RelayObserver> observer_;
+  base::SeededRandom random_;
+  Backoff store_backoff_;
+  Duration poll_delay_;
+  std::chrono::steady_clock::time_point complete_at_{};
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool woken_ = false;     // guarded by mutex_
+  bool stopping_ = false;  // guarded by mutex_
+  std::unique_ptr<store::Watch> watch_;
+  std::thread thread_;
+};
+
+}  // namespace outbox::relay

@@ -1,0 +1,36 @@
+// TextTemplate: a destination's name made of a message's fields: "orders.{tenant_id}.{event_type}".
+//
+// Fields: {topic} {event_type} {event_version} {key} {tenant_id} {namespace} {aggregate_type}
+// {aggregate_id} {table} {id}. "{{" and "}}" stand for themselves.
+//
+// Threads: constant once parsed.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "outbox/message.h"
+#include "outbox/status.h"
+
+namespace outbox::sink {
+
+class TextTemplate {
+ public:
+  // kInvalidArgument names an unknown field, and the nearest that is known.
+  static Result<TextTemplate> Parse(std::string_view text);
+
+  // A field without a value is empty text.
+  std::string Render(const Message& message) const;
+
+ private:
+  using Field = std::string (*)(const Message&);
+  struct Part {
+    std::string literal;
+    Field field = nullptr;  // after the literal; none in the last part
+  };
+
+  std::vector<Part> parts_;
+};
+
+}  // namespace outbox::sink

@@ -1,0 +1,53 @@
+// PostgresSplitStore: splitting on PostgreSQL. An advisory lock of the transaction lets one process
+// do it at a time.
+#pragma once
+
+#include <memory>
+
+#include "message/table_name.h"
+#include "store/postgres/connection.h"
+#include "store/postgres/scan_floor.h"
+#include "store/postgres/statement.h"
+#include "store/split_store.h"
+
+namespace outbox::store::postgres {
+
+class PostgresSplitStore final : public SplitStore {
+ public:
+  PostgresSplitStore(std::shared_ptr<const Address> address, message::TableName table,
+                     const SplitOptions& options);
+
+  // Connects and checks that the table is there, ours, and open to this role.
+  Status Check(Deadline deadline);
+
+  Result<SplitReport> Split(const message::Routes& routes, std::size_t limit,
+                            Deadline deadline) override;
+  Result<std::size_t> CompleteLeftOver(std::size_t limit, Deadline deadline) override;
+  Result<std::vector<std::string>> WaitingDestinations(Deadline deadline) override;
+  Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
+                                              Deadline deadline) override;
+  bool watch_is_free() const noexcept override { return false; }
+
+ private:
+  // The candidates, locked in an open transaction; none when another process is at it.
+  Result<Rows> Lock(std::size_t limit, Deadline deadline);
+  Result<SplitReport> Write(const Rows& candidates, const message::Routes& routes,
+                            Deadline deadline);
+
+  const std::shared_ptr<const Address> address_;
+  const message::TableName table_;
+  const SplitOptions options_;
+  const std::vector<std::string> topic_regexes_;
+  const std::int64_t lock_key_;
+  const Statement candidates_;
+  const Statement add_;
+  const Statement mark_;
+  const Statement unrouted_;
+  const Statement complete_;
+  const Statement left_over_;
+  const Statement waiting_;
+  Connection connection_;
+  ScanFloor floor_;
+};
+
+}  // namespace outbox::store::postgres
