@@ -35,8 +35,8 @@ class Commands {
  protected:
   explicit Commands(Dialect dialect) : scratch_(ScratchDatabase::Make(dialect)) {}
 
-  Finished Run(std::vector<std::string> arguments, const std::string& input = "",
-               std::map<std::string, std::string> environment = {}) const {
+  Finished Outboxd(std::vector<std::string> arguments, const std::string& input = "",
+                   std::map<std::string, std::string> environment = {}) const {
     arguments.insert(arguments.begin(), OUTBOXD_PATH);
     environment.try_emplace("OUTBOX_DB", scratch_->url());
     return Process::Run(arguments,
@@ -44,7 +44,7 @@ class Commands {
   }
   // The output of a command that must succeed.
   std::string Ok(const std::vector<std::string>& arguments, const std::string& input = "") const {
-    const Finished finished = Run(arguments, input);
+    const Finished finished = Outboxd(arguments, input);
     EXPECT_EQ(finished.exit_code, 0) << base::Join(arguments, " ") << "\n"
                                      << finished.standard_error;
     return finished.standard_output;
@@ -57,7 +57,7 @@ class Commands {
   void ExpectFailure(const std::vector<std::string>& arguments, int exit_code,
                      const std::string& message, const std::string& hint = "",
                      const std::string& input = "") const {
-    const Finished finished = Run(arguments, input);
+    const Finished finished = Outboxd(arguments, input);
     EXPECT_EQ(finished.exit_code, exit_code) << base::Join(arguments, " ");
     EXPECT_THAT(finished.standard_error, AllOf(HasSubstr("outboxd: "), HasSubstr(message)));
     if (!hint.empty()) {
@@ -138,7 +138,7 @@ TEST_F(CliTest, RefusesUnknownCommandsAndFlags) {
 }
 
 TEST_F(CliTest, AsksForADatabase) {
-  const Finished finished = Run({"stats"}, "", {{"OUTBOX_DB", ""}});
+  const Finished finished = Outboxd({"stats"}, "", {{"OUTBOX_DB", ""}});
   EXPECT_EQ(finished.exit_code, kUsage);
   EXPECT_THAT(finished.standard_error, HasSubstr("no database is given\nhint: set OUTBOX_DB"));
 }
@@ -147,8 +147,7 @@ TEST_F(CliTest, AsksForADatabase) {
 
 TEST_P(CliOnEveryDatabase, MigratesUpOnceAndDownOnce) {
   EXPECT_THAT(Ok({"migrate", "up", "--table", "orders_outbox"}), HasSubstr("applied migration 1"));
-  EXPECT_EQ(Ok({"migrate", "up", "--table", "orders_outbox"}),
-            Named("orders_outbox") + ": nothing to do\n");
+  EXPECT_EQ(Ok({"migrate", "up", "--table", "orders_outbox"}), "orders_outbox: nothing to do\n");
   const Json status = OkJson({"migrate", "status", "--table", "orders_outbox"});
   EXPECT_EQ(status.at("exists"), true);
   EXPECT_EQ(status.at("state"), "up to date");
@@ -210,14 +209,15 @@ TEST_P(CliOnEveryDatabase, ABadLineIsNamedAndItsWholeBatchRefused) {
   MigrateUp();
   const std::string good = base::StrCat(R"({"topic":")", kTopic, R"(","payload":{}})", "\n");
   const std::string lines = good + "{broken\n" + good + R"({"topic":"Bad","payload":1})" + "\n";
-  const Finished finished = Run({"enqueue", "--table", "orders_outbox"}, lines);
+  const Finished finished = Outboxd({"enqueue", "--table", "orders_outbox"}, lines);
   EXPECT_EQ(finished.exit_code, kFailed);
   EXPECT_THAT(finished.standard_error, HasSubstr("line 2: is not valid JSON"));
   EXPECT_THAT(finished.standard_error, HasSubstr("line 4: "));
   EXPECT_THAT(finished.standard_error, HasSubstr("2 lines refused"));
   EXPECT_EQ(Stats().at("pending"), 0);
 
-  const Finished skipping = Run({"enqueue", "--table", "orders_outbox", "--skip-invalid"}, lines);
+  const Finished skipping =
+      Outboxd({"enqueue", "--table", "orders_outbox", "--skip-invalid"}, lines);
   EXPECT_EQ(skipping.exit_code, kFailed);
   EXPECT_EQ(Stats().at("pending"), 2);
 }
@@ -282,7 +282,7 @@ TEST_F(CliTest, RefusesWrongDatabaseAddresses) {
 
 TEST_F(CliTest, NeverShowsThePasswordOfAnAddress) {
   const Finished finished =
-      Run({"stats", "--db", "postgres://user:hunter2@127.0.0.1:1/x?connect_timeout=1"});
+      Outboxd({"stats", "--db", "postgres://user:hunter2@127.0.0.1:1/x?connect_timeout=1"});
   EXPECT_EQ(finished.exit_code, kFailed);
   EXPECT_THAT(finished.standard_error, Not(HasSubstr("hunter2")));
 }
@@ -293,7 +293,7 @@ TEST_P(CliOnEveryDatabase, RelayDrainsToStandardOutputAndKeepsItClean) {
   MigrateUp();
   const std::string id = Enqueue(R"({"n": 1.0})");
   const Finished finished =
-      Run({"relay", "--table", "orders_outbox", "--sink", "stdout:", "--drain"});
+      Outboxd({"relay", "--table", "orders_outbox", "--sink", "stdout:", "--drain"});
   EXPECT_EQ(finished.exit_code, 0) << finished.standard_error;
   const Json line = Json::parse(finished.standard_output);
   EXPECT_EQ(line.at("id"), id);
@@ -384,7 +384,7 @@ TEST_P(CliOnEveryDatabase, ServeDeliversUntilItIsTerminated) {
 
 TEST_F(CliTest, ServeListsEveryMistakeOfItsFile) {
   std::ofstream(File("bad.toml")) << "[relay]\nbatch_sise = 1\nlease = \"x\"\n";
-  const Finished finished = Run({"serve", "--config", File("bad.toml")});
+  const Finished finished = Outboxd({"serve", "--config", File("bad.toml")});
   EXPECT_EQ(finished.exit_code, kUsage);
   EXPECT_THAT(finished.standard_error, HasSubstr("bad.toml:2: relay.batch_sise: unknown key"));
   EXPECT_THAT(finished.standard_error, HasSubstr("bad.toml:3: relay.lease: 'x' is not a duration"));
@@ -395,8 +395,8 @@ TEST_F(CliTest, ServeListsEveryMistakeOfItsFile) {
 
 TEST_F(CliTest, ConfigPrintsValuesAndTheirOrigins) {
   const Finished finished =
-      Run({"config", "--profile", "toolkit"}, "",
-          {{"OUTBOX_DB", "postgres://u:hunter2@h/d"}, {"OUTBOX_RELAY_WINDOW", "300"}});
+      Outboxd({"config", "--profile", "toolkit"}, "",
+              {{"OUTBOX_DB", "postgres://u:hunter2@h/d"}, {"OUTBOX_RELAY_WINDOW", "300"}});
   EXPECT_EQ(finished.exit_code, 0) << finished.standard_error;
   EXPECT_THAT(finished.standard_output,
               HasSubstr("database\tpostgres://u:***@h/d\tenvironment OUTBOX_DB"));
