@@ -1,4 +1,4 @@
-// Every command of the real program, its success and its failures, on an SQLite database.
+// Every command of the real program, its success and its failures, on PostgreSQL and on SQLite.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,8 +11,10 @@
 #include <thread>
 
 #include "base/text.h"
+#include "tests/e2e/support/dialects.h"
+#include "tests/e2e/support/scratch_database.h"
+#include "tests/e2e/support/terminal.h"
 #include "tests/support/process.h"
-#include "tests/support/temp_folder.h"
 
 namespace outbox::testing {
 namespace {
@@ -28,18 +30,21 @@ constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 constexpr const char* kTopic = "orders.order.created.v1";
 
-class CliTest : public ::testing::Test {
+// The commands, run on a database of their own.
+class Commands {
  protected:
-  Finished Run(std::vector<std::string> arguments, const std::string& input = "",
-               std::map<std::string, std::string> environment = {}) const {
+  explicit Commands(Dialect dialect) : scratch_(ScratchDatabase::Make(dialect)) {}
+
+  Finished Outboxd(std::vector<std::string> arguments, const std::string& input = "",
+                   std::map<std::string, std::string> environment = {}) const {
     arguments.insert(arguments.begin(), OUTBOXD_PATH);
-    environment.try_emplace("OUTBOX_DB", database_);
+    environment.try_emplace("OUTBOX_DB", scratch_->url());
     return Process::Run(arguments,
                         {.environment = std::move(environment), .standard_input = input});
   }
   // The output of a command that must succeed.
   std::string Ok(const std::vector<std::string>& arguments, const std::string& input = "") const {
-    const Finished finished = Run(arguments, input);
+    const Finished finished = Outboxd(arguments, input);
     EXPECT_EQ(finished.exit_code, 0) << base::Join(arguments, " ") << "\n"
                                      << finished.standard_error;
     return finished.standard_output;
@@ -52,7 +57,7 @@ class CliTest : public ::testing::Test {
   void ExpectFailure(const std::vector<std::string>& arguments, int exit_code,
                      const std::string& message, const std::string& hint = "",
                      const std::string& input = "") const {
-    const Finished finished = Run(arguments, input);
+    const Finished finished = Outboxd(arguments, input);
     EXPECT_EQ(finished.exit_code, exit_code) << base::Join(arguments, " ");
     EXPECT_THAT(finished.standard_error, AllOf(HasSubstr("outboxd: "), HasSubstr(message)));
     if (!hint.empty()) {
@@ -66,16 +71,23 @@ class CliTest : public ::testing::Test {
     return OkJson({"enqueue", "--table", "orders_outbox", "--topic", kTopic, "--payload", payload})
         .at("id");
   }
-  // No sink of this program refuses a message. So one attempt is put on record, as a crashed relay
-  // would leave it, and a relay that allows no second one finds it.
+  // The program refuses no message here. So one attempt is put on record, as a crashed relay would
+  // leave it, and a relay that allows no second one finds it.
   void Kill(const std::string& id) const {
-    const Finished finished = Process::Run(
-        {"sqlite3", path_,
-         "UPDATE orders_outbox SET attempts = 1 WHERE id = '" + id + "'; SELECT changes();"});
-    ASSERT_EQ(finished.standard_output, "1\n") << finished.standard_error;
+    Sql("UPDATE orders_outbox SET attempts = 1 WHERE id = '" + id + "'");
     Ok({"relay", "--table", "orders_outbox", "--sink", "null:", "--max-attempts", "1", "--drain"});
     ASSERT_EQ(Stats().at("dead"), 1);
   }
+  void Sql(const std::string& statement) const {
+    const auto connection = SqlConnection::Open(scratch_->url());
+    ASSERT_NE(connection, nullptr);
+    ASSERT_TRUE(connection->Execute(statement)) << connection->error();
+  }
+  // How the program calls a table.
+  std::string Named(const std::string& table) const {
+    return scratch_->dialect() == Dialect::kPostgres ? "public." + table : table;
+  }
+  std::string File(const std::string& name) const { return scratch_->folder() + "/" + name; }
   Json Stats() const { return OkJson({"stats"}).at("tables").at(0); }
   std::string Read(const std::string& path) const {
     std::ostringstream text;
@@ -83,10 +95,24 @@ class CliTest : public ::testing::Test {
     return text.str();
   }
 
-  TempFolder folder_;
-  std::string path_ = folder_.File("outbox.db");
-  std::string database_ = "sqlite:" + path_;
+  const std::unique_ptr<ScratchDatabase> scratch_;
 };
+
+// What has nothing to do with the kind of database.
+class CliTest : public ::testing::Test, protected Commands {
+ protected:
+  CliTest() : Commands(Dialect::kSqlite) {}
+};
+
+class CliOnEveryDatabase : public OnDialect, protected Commands {
+ protected:
+  CliOnEveryDatabase() : Commands(GetParam()) {}
+  void SetUp() override {
+    if (GetParam() == Dialect::kPostgres) OUTBOX_REQUIRE_POSTGRES();
+    ASSERT_NE(scratch_, nullptr);
+  }
+};
+OUTBOX_ON_EVERY_DIALECT(CliOnEveryDatabase);
 
 // --- the program itself ---
 
@@ -112,14 +138,14 @@ TEST_F(CliTest, RefusesUnknownCommandsAndFlags) {
 }
 
 TEST_F(CliTest, AsksForADatabase) {
-  const Finished finished = Run({"stats"}, "", {{"OUTBOX_DB", ""}});
+  const Finished finished = Outboxd({"stats"}, "", {{"OUTBOX_DB", ""}});
   EXPECT_EQ(finished.exit_code, kUsage);
   EXPECT_THAT(finished.standard_error, HasSubstr("no database is given\nhint: set OUTBOX_DB"));
 }
 
 // --- migrate ---
 
-TEST_F(CliTest, MigratesUpOnceAndDownOnce) {
+TEST_P(CliOnEveryDatabase, MigratesUpOnceAndDownOnce) {
   EXPECT_THAT(Ok({"migrate", "up", "--table", "orders_outbox"}), HasSubstr("applied migration 1"));
   EXPECT_EQ(Ok({"migrate", "up", "--table", "orders_outbox"}), "orders_outbox: nothing to do\n");
   const Json status = OkJson({"migrate", "status", "--table", "orders_outbox"});
@@ -132,7 +158,7 @@ TEST_F(CliTest, MigratesUpOnceAndDownOnce) {
   EXPECT_EQ(OkJson({"migrate", "status", "--table", "orders_outbox"}).at("exists"), false);
 }
 
-TEST_F(CliTest, MigrateDownKeepsUndeliveredMessages) {
+TEST_P(CliOnEveryDatabase, MigrateDownKeepsUndeliveredMessages) {
   MigrateUp();
   Enqueue();
   ExpectFailure({"migrate", "down", "--table", "orders_outbox"}, kFailed, "orders_outbox");
@@ -143,10 +169,10 @@ TEST_F(CliTest, MigrateDownKeepsUndeliveredMessages) {
 TEST_F(CliTest, MigrateRefusesHostileTableNames) {
   ExpectFailure({"migrate", "up", "--table", "x\"; DROP TABLE y; --"}, kUsage,
                 "is not a valid table name");
-  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_FALSE(std::filesystem::exists(File("shop.db")));
 }
 
-TEST_F(CliTest, RelaxedTopicsAreTheTablesChoice) {
+TEST_P(CliOnEveryDatabase, RelaxedTopicsAreTheTablesChoice) {
   Ok({"migrate", "up", "--table", "orders_outbox", "--topics", "relaxed"});
   Ok({"enqueue", "--table", "orders_outbox", "--topics", "relaxed", "--topic", "Anything Goes",
       "--payload", "1"});
@@ -154,7 +180,7 @@ TEST_F(CliTest, RelaxedTopicsAreTheTablesChoice) {
 
 // --- enqueue ---
 
-TEST_F(CliTest, EnqueuesOneMessageAndReportsADuplicate) {
+TEST_P(CliOnEveryDatabase, EnqueuesOneMessageAndReportsADuplicate) {
   MigrateUp();
   const std::vector<std::string> command{
       "enqueue", "--table", "orders_outbox", "--topic", kTopic,     "--payload", "{\"n\": 1.0}",
@@ -168,7 +194,7 @@ TEST_F(CliTest, EnqueuesOneMessageAndReportsADuplicate) {
   EXPECT_THAT(Ok({"show", id, "--json"}), HasSubstr(R"("payload":{"n": 1.0})"));
 }
 
-TEST_F(CliTest, EnqueuesJsonLinesInBulk) {
+TEST_P(CliOnEveryDatabase, EnqueuesJsonLinesInBulk) {
   MigrateUp();
   std::string lines;
   for (int i = 0; i < 2500; ++i) {
@@ -179,23 +205,24 @@ TEST_F(CliTest, EnqueuesJsonLinesInBulk) {
   EXPECT_EQ(Stats().at("pending"), 2500);
 }
 
-TEST_F(CliTest, ABadLineIsNamedAndItsWholeBatchRefused) {
+TEST_P(CliOnEveryDatabase, ABadLineIsNamedAndItsWholeBatchRefused) {
   MigrateUp();
   const std::string good = base::StrCat(R"({"topic":")", kTopic, R"(","payload":{}})", "\n");
   const std::string lines = good + "{broken\n" + good + R"({"topic":"Bad","payload":1})" + "\n";
-  const Finished finished = Run({"enqueue", "--table", "orders_outbox"}, lines);
+  const Finished finished = Outboxd({"enqueue", "--table", "orders_outbox"}, lines);
   EXPECT_EQ(finished.exit_code, kFailed);
   EXPECT_THAT(finished.standard_error, HasSubstr("line 2: is not valid JSON"));
   EXPECT_THAT(finished.standard_error, HasSubstr("line 4: "));
   EXPECT_THAT(finished.standard_error, HasSubstr("2 lines refused"));
   EXPECT_EQ(Stats().at("pending"), 0);
 
-  const Finished skipping = Run({"enqueue", "--table", "orders_outbox", "--skip-invalid"}, lines);
+  const Finished skipping =
+      Outboxd({"enqueue", "--table", "orders_outbox", "--skip-invalid"}, lines);
   EXPECT_EQ(skipping.exit_code, kFailed);
   EXPECT_EQ(Stats().at("pending"), 2);
 }
 
-TEST_F(CliTest, EnqueueRefusesBadMessagesAndWritesNothing) {
+TEST_P(CliOnEveryDatabase, EnqueueRefusesBadMessagesAndWritesNothing) {
   MigrateUp();
   const auto enqueue = [](std::vector<std::string> flags) {
     std::vector<std::string> command{"enqueue", "--table", "orders_outbox"};
@@ -221,7 +248,7 @@ TEST_F(CliTest, EnqueueRefusesBadMessagesAndWritesNothing) {
 
 // --- the wrong database, table or schema ---
 
-TEST_F(CliTest, NamesATableThatDoesNotExist) {
+TEST_P(CliOnEveryDatabase, NamesATableThatDoesNotExist) {
   MigrateUp();
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"stats", "--table", "absent"},
@@ -233,42 +260,40 @@ TEST_F(CliTest, NamesATableThatDoesNotExist) {
   }
 }
 
-TEST_F(CliTest, NamesATableThatIsNotOurs) {
+TEST_P(CliOnEveryDatabase, NamesATableThatIsNotOurs) {
   MigrateUp();
-  Process::Run({"sqlite3", path_, "CREATE TABLE invoices (id INTEGER PRIMARY KEY)"});
+  Sql("CREATE TABLE invoices (id INTEGER PRIMARY KEY)");
   ExpectFailure({"stats", "--table", "invoices"}, kFailed, "invoices");
 }
 
-TEST_F(CliTest, RefusesASchemaNewerThanItself) {
+TEST_P(CliOnEveryDatabase, RefusesASchemaNewerThanItself) {
   MigrateUp();
-  const Finished finished = Process::Run({"sqlite3", path_,
-                                          "INSERT INTO outbox_migration (table_name, number, name) "
-                                          "VALUES ('orders_outbox', 99, 'x')"});
-  ASSERT_EQ(finished.exit_code, 0) << finished.standard_error;
+  Sql("INSERT INTO " + std::string(Pick("outbox.migration", "outbox_migration")) +
+      " (table_name, number, name) VALUES ('" + Named("orders_outbox") + "', 99, 'x')");
   ExpectFailure({"stats", "--table", "orders_outbox"}, kFailed, "orders_outbox");
 }
 
 TEST_F(CliTest, RefusesWrongDatabaseAddresses) {
   ExpectFailure({"stats", "--db", "mysql://x"}, kUsage, "is not a database address", "sqlite:PATH");
-  ExpectFailure({"stats", "--db", "sqlite:" + folder_.File("absent.db")}, kFailed, "absent.db");
-  std::ofstream(folder_.File("text.db")) << std::string(4096, 'x');
-  ExpectFailure({"stats", "--db", "sqlite:" + folder_.File("text.db")}, kUsage, "text.db");
+  ExpectFailure({"stats", "--db", "sqlite:" + File("absent.db")}, kFailed, "absent.db");
+  std::ofstream(File("text.db")) << std::string(4096, 'x');
+  ExpectFailure({"stats", "--db", "sqlite:" + File("text.db")}, kUsage, "text.db");
 }
 
 TEST_F(CliTest, NeverShowsThePasswordOfAnAddress) {
   const Finished finished =
-      Run({"stats", "--db", "postgres://user:hunter2@127.0.0.1:1/x?connect_timeout=1"});
+      Outboxd({"stats", "--db", "postgres://user:hunter2@127.0.0.1:1/x?connect_timeout=1"});
   EXPECT_EQ(finished.exit_code, kFailed);
   EXPECT_THAT(finished.standard_error, Not(HasSubstr("hunter2")));
 }
 
 // --- relay ---
 
-TEST_F(CliTest, RelayDrainsToStandardOutputAndKeepsItClean) {
+TEST_P(CliOnEveryDatabase, RelayDrainsToStandardOutputAndKeepsItClean) {
   MigrateUp();
   const std::string id = Enqueue(R"({"n": 1.0})");
   const Finished finished =
-      Run({"relay", "--table", "orders_outbox", "--sink", "stdout:", "--drain"});
+      Outboxd({"relay", "--table", "orders_outbox", "--sink", "stdout:", "--drain"});
   EXPECT_EQ(finished.exit_code, 0) << finished.standard_error;
   const Json line = Json::parse(finished.standard_output);
   EXPECT_EQ(line.at("id"), id);
@@ -278,20 +303,20 @@ TEST_F(CliTest, RelayDrainsToStandardOutputAndKeepsItClean) {
   EXPECT_EQ(OkJson({"stats", "--exact"}).at("tables").at(0).at("delivered"), 1);
 }
 
-TEST_F(CliTest, RelayTakesSeveralTablesEachWithItsSink) {
+TEST_P(CliOnEveryDatabase, RelayTakesSeveralTablesEachWithItsSink) {
   MigrateUp("a_outbox");
   MigrateUp("b_outbox");
   for (const char* table : {"a_outbox", "b_outbox"}) {
     Ok({"enqueue", "--table", table, "--topic", kTopic, "--payload", "{}"});
   }
-  const Json summary = OkJson({"relay", "--route", "a_outbox=file:" + folder_.File("a.jsonl"),
-                               "--route", "b_outbox=file:" + folder_.File("b.jsonl"), "--drain"});
+  const Json summary = OkJson({"relay", "--route", "a_outbox=file:" + File("a.jsonl"), "--route",
+                               "b_outbox=file:" + File("b.jsonl"), "--drain"});
   EXPECT_EQ(summary.at("delivered"), 2);
-  EXPECT_THAT(Read(folder_.File("a.jsonl")), HasSubstr("a_outbox"));
-  EXPECT_THAT(Read(folder_.File("b.jsonl")), HasSubstr("b_outbox"));
+  EXPECT_THAT(Read(File("a.jsonl")), HasSubstr("a_outbox"));
+  EXPECT_THAT(Read(File("b.jsonl")), HasSubstr("b_outbox"));
 }
 
-TEST_F(CliTest, RelayTakesEverySettingAsAFlag) {
+TEST_P(CliOnEveryDatabase, RelayTakesEverySettingAsAFlag) {
   MigrateUp();
   Enqueue();
   const Json summary =
@@ -302,7 +327,7 @@ TEST_F(CliTest, RelayTakesEverySettingAsAFlag) {
   EXPECT_EQ(OkJson({"stats", "--exact"}).at("tables").at(0).at("delivered"), 0) << "deleted at ack";
 }
 
-TEST_F(CliTest, RelayRefusesWhatItCanNotDo) {
+TEST_P(CliOnEveryDatabase, RelayRefusesWhatItCanNotDo) {
   MigrateUp();
   ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "gopher://x"}, kUsage,
                 "unknown sink scheme 'gopher:'", "file:PATH");
@@ -315,7 +340,7 @@ TEST_F(CliTest, RelayRefusesWhatItCanNotDo) {
                 kUsage, "more than a third of the lease");
 }
 
-TEST_F(CliTest, RelayDrainFailsInTimeWhenTheSinkStaysAway) {
+TEST_P(CliOnEveryDatabase, RelayDrainFailsInTimeWhenTheSinkStaysAway) {
   MigrateUp();
   Enqueue();
   ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "file:/dev/full", "--drain",
@@ -324,12 +349,12 @@ TEST_F(CliTest, RelayDrainFailsInTimeWhenTheSinkStaysAway) {
   EXPECT_EQ(Stats().at("pending"), 1);
 }
 
-TEST_F(CliTest, RelayEndsWhenNobodyReadsItsOutput) {
+TEST_P(CliOnEveryDatabase, RelayEndsWhenNobodyReadsItsOutput) {
   MigrateUp();
   Enqueue();
   const Finished finished = Process::Run(
       {"bash", "-c",
-       base::StrCat("{ ", OUTBOXD_PATH, " relay --db ", database_,
+       base::StrCat("{ ", OUTBOXD_PATH, " relay --db ", scratch_->url(),
                     " --table orders_outbox --sink stdout:; echo code=$? >&2; } | head -n 1")});
   EXPECT_THAT(finished.standard_output, HasSubstr(kTopic));
   EXPECT_THAT(finished.standard_error, HasSubstr("code=1"));
@@ -337,15 +362,15 @@ TEST_F(CliTest, RelayEndsWhenNobodyReadsItsOutput) {
 
 // --- serve ---
 
-TEST_F(CliTest, ServeDeliversUntilItIsTerminated) {
+TEST_P(CliOnEveryDatabase, ServeDeliversUntilItIsTerminated) {
   MigrateUp();
   Enqueue();
-  const std::string output = folder_.File("out.jsonl");
-  std::ofstream(folder_.File("outboxd.toml"))
-      << "database = \"" << database_ << "\"\n[log]\nformat = \"json\"\n[[table]]\n"
+  const std::string output = File("out.jsonl");
+  std::ofstream(File("outboxd.toml"))
+      << "database = \"" << scratch_->url() << "\"\n[log]\nformat = \"json\"\n[[table]]\n"
       << "name = \"orders_outbox\"\nsink = \"file:" << output
       << "\"\n[cleaner]\ninterval = \"100ms\"\n";
-  auto serve = Process::Start({OUTBOXD_PATH, "serve", "--config", folder_.File("outboxd.toml")});
+  auto serve = Process::Start({OUTBOXD_PATH, "serve", "--config", File("outboxd.toml")});
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (Read(output).empty() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -358,20 +383,20 @@ TEST_F(CliTest, ServeDeliversUntilItIsTerminated) {
 }
 
 TEST_F(CliTest, ServeListsEveryMistakeOfItsFile) {
-  std::ofstream(folder_.File("bad.toml")) << "[relay]\nbatch_sise = 1\nlease = \"x\"\n";
-  const Finished finished = Run({"serve", "--config", folder_.File("bad.toml")});
+  std::ofstream(File("bad.toml")) << "[relay]\nbatch_sise = 1\nlease = \"x\"\n";
+  const Finished finished = Outboxd({"serve", "--config", File("bad.toml")});
   EXPECT_EQ(finished.exit_code, kUsage);
   EXPECT_THAT(finished.standard_error, HasSubstr("bad.toml:2: relay.batch_sise: unknown key"));
   EXPECT_THAT(finished.standard_error, HasSubstr("bad.toml:3: relay.lease: 'x' is not a duration"));
-  ExpectFailure({"serve", "--config", folder_.File("none.toml")}, kUsage, "No such file");
+  ExpectFailure({"serve", "--config", File("none.toml")}, kUsage, "No such file");
 }
 
 // --- config ---
 
 TEST_F(CliTest, ConfigPrintsValuesAndTheirOrigins) {
   const Finished finished =
-      Run({"config", "--profile", "toolkit"}, "",
-          {{"OUTBOX_DB", "postgres://u:hunter2@h/d"}, {"OUTBOX_RELAY_WINDOW", "300"}});
+      Outboxd({"config", "--profile", "toolkit"}, "",
+              {{"OUTBOX_DB", "postgres://u:hunter2@h/d"}, {"OUTBOX_RELAY_WINDOW", "300"}});
   EXPECT_EQ(finished.exit_code, 0) << finished.standard_error;
   EXPECT_THAT(finished.standard_output,
               HasSubstr("database\tpostgres://u:***@h/d\tenvironment OUTBOX_DB"));
@@ -385,7 +410,7 @@ TEST_F(CliTest, ConfigPrintsValuesAndTheirOrigins) {
 
 // --- looking ---
 
-TEST_F(CliTest, ListsTheBacklogPageByPage) {
+TEST_P(CliOnEveryDatabase, ListsTheBacklogPageByPage) {
   MigrateUp();
   for (int i = 0; i < 3; ++i) Enqueue();
   const Json first = OkJson({"list", "--limit", "2"});
@@ -400,14 +425,14 @@ TEST_F(CliTest, ListsTheBacklogPageByPage) {
   ExpectFailure({"list", "--tenant", "x"}, kUsage, "'x' is not a UUID");
 }
 
-TEST_F(CliTest, ListAsksWhichOfSeveralTables) {
+TEST_P(CliOnEveryDatabase, ListAsksWhichOfSeveralTables) {
   MigrateUp("a_outbox");
   MigrateUp("b_outbox");
   ExpectFailure({"list"}, kUsage, "there are 2 outbox tables", "a_outbox");
   EXPECT_EQ(OkJson({"stats"}).at("tables").size(), 2u);
 }
 
-TEST_F(CliTest, ShowsOneMessage) {
+TEST_P(CliOnEveryDatabase, ShowsOneMessage) {
   MigrateUp();
   const std::string id = Enqueue();
   EXPECT_THAT(Ok({"show", id}), AllOf(HasSubstr(id), HasSubstr("pending"), HasSubstr("payload")));
@@ -417,7 +442,7 @@ TEST_F(CliTest, ShowsOneMessage) {
 
 // --- repairing ---
 
-TEST_F(CliTest, RetriesDeadMessagesOnlyWhenToldSo) {
+TEST_P(CliOnEveryDatabase, RetriesDeadMessagesOnlyWhenToldSo) {
   MigrateUp();
   const std::string id = Enqueue();
   Kill(id);
@@ -425,14 +450,49 @@ TEST_F(CliTest, RetriesDeadMessagesOnlyWhenToldSo) {
                 "--yes");
   EXPECT_EQ(Stats().at("dead"), 1);
   EXPECT_THAT(Ok({"retry", "--table", "orders_outbox", id, "--dry-run"}),
-              HasSubstr("1 message of orders_outbox would be set to pending"));
+              HasSubstr("1 message of " + Named("orders_outbox") + " would be set to pending"));
   EXPECT_EQ(Stats().at("dead"), 1);
   EXPECT_THAT(Ok({"retry", "--table", "orders_outbox", id, "--yes"}), HasSubstr("1 message"));
   EXPECT_EQ(Stats().at("dead"), 0);
   EXPECT_EQ(OkJson({"show", id}).at("attempts"), 0);
 }
 
-TEST_F(CliTest, RetriesAllDeadOfATopic) {
+TEST_P(CliOnEveryDatabase, RetryAsksOnATerminalAndTakesNoForAnAnswer) {
+  MigrateUp();
+  const std::string id = Enqueue();
+  Kill(id);
+  const std::vector<std::string> retry{OUTBOXD_PATH, "retry",         "--db", scratch_->url(),
+                                       "--table",    "orders_outbox", id};
+  for (const char* no : {"n\n", "\n", "maybe\n"}) {
+    Terminal terminal(retry);
+    ASSERT_TRUE(terminal.WaitFor("[y/N]")) << terminal.screen();
+    terminal.Type(no);
+    EXPECT_EQ(terminal.Wait(), kFailed);
+    EXPECT_THAT(terminal.screen(), AllOf(HasSubstr(id), HasSubstr("nothing was changed")));
+    EXPECT_EQ(Stats().at("dead"), 1) << no;
+  }
+  Terminal terminal(retry);
+  ASSERT_TRUE(terminal.WaitFor("[y/N]")) << terminal.screen();
+  terminal.Type("y\n");
+  EXPECT_EQ(terminal.Wait(), 0) << terminal.screen();
+  EXPECT_EQ(Stats().at("dead"), 0);
+}
+
+TEST_P(CliOnEveryDatabase, DeleteAsksOnATerminal) {
+  MigrateUp();
+  const std::string id = Enqueue();
+  const std::vector<std::string> command{OUTBOXD_PATH, "delete",        "--db", scratch_->url(),
+                                         "--table",    "orders_outbox", id};
+  for (const auto& [answer, left] : {std::pair{"n\n", 1}, std::pair{"yes\n", 0}}) {
+    Terminal terminal(command);
+    ASSERT_TRUE(terminal.WaitFor("[y/N]")) << terminal.screen();
+    terminal.Type(answer);
+    terminal.Wait();
+    EXPECT_EQ(Stats().at("pending"), left) << terminal.screen();
+  }
+}
+
+TEST_P(CliOnEveryDatabase, RetriesAllDeadOfATopic) {
   MigrateUp();
   Kill(Enqueue());
   EXPECT_EQ(
@@ -444,7 +504,7 @@ TEST_F(CliTest, RetriesAllDeadOfATopic) {
             1);
 }
 
-TEST_F(CliTest, DeletesAfterAskingAndLeavesDeliveredOnesAlone) {
+TEST_P(CliOnEveryDatabase, DeletesAfterAskingAndLeavesDeliveredOnesAlone) {
   MigrateUp();
   const std::string delivered = Enqueue();
   Ok({"relay", "--table", "orders_outbox", "--sink", "null:", "--drain"});
@@ -455,7 +515,7 @@ TEST_F(CliTest, DeletesAfterAskingAndLeavesDeliveredOnesAlone) {
   EXPECT_EQ(Stats().at("pending"), 0);
 }
 
-TEST_F(CliTest, RepairsWantExplicitTargets) {
+TEST_P(CliOnEveryDatabase, RepairsWantExplicitTargets) {
   MigrateUp();
   ExpectFailure({"retry", "--table", "orders_outbox", "--yes"}, kUsage, "say which messages");
   ExpectFailure({"retry", "--all-dead", "--yes"}, kUsage, "--table");

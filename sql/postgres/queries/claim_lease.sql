@@ -12,6 +12,9 @@
 -- the planner away from the tenant's index, which leads through its whole history.
 -- Locks: the rows, until the end of this statement. A row that changes between snapshot and lock is
 -- skipped this time.
+-- Durability: the commit does not wait for the disk (set_config, evaluated once). A lease that a crash
+-- of the server takes away leaves its messages pending, to be delivered again: what an unrecorded ack
+-- does too. What the relay settles is durable, and everything before it with it.
 UPDATE {{table}} AS m SET
   status = CASE WHEN m.attempts >= $6::integer THEN 'dead' ELSE 'processing' END,
   attempts = m.attempts + CASE WHEN m.attempts >= $6 THEN 0 ELSE 1 END,
@@ -30,7 +33,8 @@ UPDATE {{table}} AS m SET
   updated_at = now()
 WHERE m.ctid = ANY (ARRAY(
   SELECT ctid FROM {{table}}
-  WHERE processed_at IS NULL
+  WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+    AND processed_at IS NULL
     AND (available_at, seq) > ($3::timestamptz, $4::bigint)
     AND available_at <= now()
     AND (locked_until IS NULL OR locked_until < now())

@@ -122,7 +122,7 @@ Status PostgresMigrator::ApplySwitches(const message::TableName& table,
       options.topics ? *options.topics == TopicRule::kStrict : created || strict_now;
   const bool notify = options.notify.value_or(notify_now);
   // Creating a trigger locks the table against writers: only where something changes.
-  if (strict != strict_now) {
+  if (created || strict != strict_now) {
     const TopicRule rule = strict ? TopicRule::kStrict : TopicRule::kRelaxed;
     OUTBOX_RETURN_IF_ERROR(connection_.Run(TopicsScript(table, rule), deadline));
   }

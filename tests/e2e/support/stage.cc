@@ -1,16 +1,12 @@
 #include "tests/e2e/support/stage.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
 #include "base/text.h"
-#include "tests/support/postgres.h"
 
 namespace outbox::testing {
 namespace {
@@ -20,16 +16,6 @@ using base::StrCat;
 
 constexpr std::chrono::seconds kDrainPatience{120};
 
-std::string MakeFolder() {
-  std::string pattern = "/tmp/outbox-e2e.XXXXXX";
-  return mkdtemp(pattern.data()) == nullptr ? "" : pattern;
-}
-
-// "postgres://user@host:port/postgres" with another database at its end.
-std::string WithDatabase(const std::string& server, const std::string& database) {
-  return server.substr(0, server.rfind('/') + 1) + database;
-}
-
 bool Complain(const std::string& what) {
   std::fprintf(stderr, "stage: %s\n", what.c_str());
   return false;
@@ -37,27 +23,15 @@ bool Complain(const std::string& what) {
 
 }  // namespace
 
-std::unique_ptr<Stage> Stage::Make(Dialect dialect) {
-  if (dialect == Dialect::kPostgres) return MakeAt(SharedPostgresUrl());
-  std::unique_ptr<Stage> stage(new Stage);
-  stage->folder_ = MakeFolder();
-  stage->url_ = StrCat("sqlite:", stage->folder_, "/shop.db");
-  if (!stage->Prepare()) return nullptr;
-  return stage;
-}
+std::unique_ptr<Stage> Stage::Make(Dialect dialect) { return On(ScratchDatabase::Make(dialect)); }
 
 std::unique_ptr<Stage> Stage::MakeAt(const std::string& url) {
-  std::unique_ptr<Stage> stage(new Stage);
-  stage->folder_ = MakeFolder();
-  stage->server_ = url;
-  stage->database_ = StrCat("e2e_", Uuid::NewV7().ToString().substr(9));
-  std::replace(stage->database_.begin(), stage->database_.end(), '-', '_');
-  const auto server = SqlConnection::Open(url);
-  if (server == nullptr || !server->Execute(StrCat("CREATE DATABASE ", stage->database_))) {
-    Complain(StrCat("no database at ", url));
-    return nullptr;
-  }
-  stage->url_ = WithDatabase(url, stage->database_);
+  return On(ScratchDatabase::MakeAt(url));
+}
+
+std::unique_ptr<Stage> Stage::On(std::unique_ptr<ScratchDatabase> scratch) {
+  if (scratch == nullptr) return nullptr;
+  std::unique_ptr<Stage> stage(new Stage(std::move(scratch)));
   if (!stage->Prepare()) return nullptr;
   return stage;
 }
@@ -65,29 +39,14 @@ std::unique_ptr<Stage> Stage::MakeAt(const std::string& url) {
 bool Stage::Prepare() {
   const Finished migrated = Run({"migrate", "up", "--table", std::string(kTable)});
   if (migrated.exit_code != 0) return Complain("migrate up: " + migrated.standard_error);
-  sql_ = SqlConnection::Open(url_);
-  if (sql_ == nullptr) return Complain("can not connect to " + url_);
+  sql_ = SqlConnection::Open(url());
+  if (sql_ == nullptr) return Complain("can not connect to " + url());
   if (!sql_->Execute("CREATE TABLE expected (id text PRIMARY KEY)")) return Complain(sql_->error());
   return true;
 }
 
-Stage::~Stage() {
-  sql_.reset();
-  if (!database_.empty()) {
-    if (const auto server = SqlConnection::Open(server_)) {
-      server->Execute(StrCat("DROP DATABASE ", database_, " WITH (FORCE)"));
-    }
-  }
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
-Dialect Stage::dialect() const {
-  return url_.starts_with("sqlite:") ? Dialect::kSqlite : Dialect::kPostgres;
-}
-
 std::string Stage::SinkFile(std::string_view name) const {
-  return StrCat(folder_, "/", name, ".jsonl");
+  return StrCat(folder(), "/", name, ".jsonl");
 }
 
 std::unique_ptr<Process> Stage::StartRelay(const std::string& name, const Flags& flags,
@@ -98,14 +57,14 @@ std::unique_ptr<Process> Stage::StartRelay(const std::string& name, const Flags&
     // A killed process loses nothing of what it wrote; only a power failure would.
     command.insert(command.end(), {"--sink", StrCat("file:", SinkFile(name), "?fsync=never")});
   }
-  options.environment.try_emplace("OUTBOX_DB", url_);
+  options.environment.try_emplace("OUTBOX_DB", url());
   return Process::Start(command, options);
 }
 
 Finished Stage::Run(const Flags& command, ProcessOptions options) const {
   Flags words{OUTBOXD_PATH};
   words.insert(words.end(), command.begin(), command.end());
-  options.environment.try_emplace("OUTBOX_DB", url_);
+  options.environment.try_emplace("OUTBOX_DB", url());
   return Process::Run(words, options);
 }
 
@@ -133,7 +92,7 @@ std::int64_t Stage::Leased() {
 
 std::size_t Stage::Delivered() const {
   std::size_t lines = 0;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
+  for (const auto& entry : fs::directory_iterator(folder())) {
     if (entry.path().extension() != ".jsonl") continue;
     std::ifstream file(entry.path(), std::ios::binary);
     lines += static_cast<std::size_t>(
@@ -145,7 +104,7 @@ std::size_t Stage::Delivered() const {
 Verdict Stage::Judge() {
   Ledger ledger;
   for (std::string& id : sql_->Column("SELECT id FROM expected")) ledger.Expect(std::move(id));
-  for (const auto& entry : fs::directory_iterator(folder_)) {
+  for (const auto& entry : fs::directory_iterator(folder())) {
     if (entry.path().extension() == ".jsonl") ledger.SeeFile(entry.path());
   }
   return ledger.Judge();

@@ -10,6 +10,7 @@
 
 #include "outbox/enqueue.h"
 #include "tests/e2e/support/ledger.h"
+#include "tests/e2e/support/scratch_database.h"
 #include "tests/e2e/support/sql.h"
 #include "tests/support/process.h"
 
@@ -26,13 +27,10 @@ class Stage {
   static std::unique_ptr<Stage> Make(Dialect dialect);
   // The same on a server of the test's own.
   static std::unique_ptr<Stage> MakeAt(const std::string& url);
-  ~Stage();
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
 
-  Dialect dialect() const;
-  const std::string& url() const { return url_; }
-  const std::string& folder() const { return folder_; }
+  Dialect dialect() const { return scratch_->dialect(); }
+  const std::string& url() const { return scratch_->url(); }
+  const std::string& folder() const { return scratch_->folder(); }
   // A connection for the test's main thread.
   SqlConnection& sql() { return *sql_; }
 
@@ -59,13 +57,11 @@ class Stage {
   Verdict Judge();
 
  private:
-  Stage() = default;
+  explicit Stage(std::unique_ptr<ScratchDatabase> scratch) : scratch_(std::move(scratch)) {}
+  static std::unique_ptr<Stage> On(std::unique_ptr<ScratchDatabase> scratch);
   bool Prepare();
 
-  std::string url_;
-  std::string folder_;
-  std::string server_;  // where to drop the database; empty when there is nothing to drop
-  std::string database_;
+  const std::unique_ptr<ScratchDatabase> scratch_;
   std::unique_ptr<SqlConnection> sql_;
 };
 
