@@ -7,24 +7,21 @@
 -- order_key is set where the deliveries of one key go in order: a later one is not claimed while an
 -- earlier one to the same destination is open, or dead and order_waits.
 CREATE TABLE {{delivery}} (
-  id           uuid        NOT NULL REFERENCES {{table}} (id) ON DELETE CASCADE,
-  destination  text        NOT NULL,
-  seq          bigint      NOT NULL,
-  order_key    text,
-  order_waits  boolean     NOT NULL DEFAULT false,
-  status       text        NOT NULL DEFAULT 'pending',
-  attempts     integer     NOT NULL DEFAULT 0,
-  available_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  id           uuid          NOT NULL REFERENCES {{table}} (id) ON DELETE CASCADE,
+  destination  outbox.label  NOT NULL,
+  seq          bigint        NOT NULL,
+  order_key    outbox.label,
+  order_waits  boolean       NOT NULL DEFAULT false,
+  status       outbox.status NOT NULL DEFAULT 'pending',
+  attempts     integer       NOT NULL DEFAULT 0,
+  available_at timestamptz   NOT NULL DEFAULT clock_timestamp(),
   locked_by    text,
   locked_until timestamptz,
   last_error   text,
-  created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
-  updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+  created_at   timestamptz   NOT NULL DEFAULT clock_timestamp(),
+  updated_at   timestamptz   NOT NULL DEFAULT clock_timestamp(),
   processed_at timestamptz,
-  CONSTRAINT "{{name}}_delivery_pkey" PRIMARY KEY (id, destination),
-  CONSTRAINT "{{name}}_delivery_state"
-    CHECK (status IN ('pending', 'processing', 'delivered', 'dead')),
-  CONSTRAINT "{{name}}_delivery_dest" CHECK (octet_length(destination) BETWEEN 1 AND 64)
+  CONSTRAINT "{{name}}_delivery_pkey" PRIMARY KEY (id, destination)
 ) WITH (
   fillfactor = 45,
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,

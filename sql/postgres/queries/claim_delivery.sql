@@ -11,7 +11,7 @@
 --
 -- Index: NAME_delivery_claim, forward; NAME_delivery_order for each row with an order; then by ctid,
 -- and the message by NAME_pkey. The update is HOT (but for the dead).
--- Locks: the deliveries' rows, until the end of this statement.
+-- Locks: the deliveries' rows, until the end of this statement. The commit does not wait for the disk.
 WITH claimed AS (
   UPDATE {{delivery}} AS d SET
     status = CASE WHEN d.attempts >= $6::integer THEN 'dead' ELSE 'processing' END,
@@ -31,7 +31,8 @@ WITH claimed AS (
     updated_at = now()
   WHERE d.ctid = ANY (ARRAY(
     SELECT w.ctid FROM {{delivery}} AS w
-    WHERE w.destination = $7::text
+    WHERE (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+      AND w.destination = $7::text
       AND w.processed_at IS NULL
       AND (w.available_at, w.seq) > ($3::timestamptz, $4::bigint)
       AND w.available_at <= now()
