@@ -39,6 +39,26 @@ Status FirstFailure(std::vector<std::future<Status>>& futures) {
   return first;
 }
 
+// What to deliver by: the table's own settings, or those of each of its sinks.
+std::vector<const config::Settings*> SinkSettings(const config::TableConfig& table) {
+  std::vector<const config::Settings*> settings;
+  if (!table.relays) return settings;
+  if (table.routes.empty()) settings.push_back(&table.settings);
+  for (const config::Destination& destination : table.destinations) {
+    settings.push_back(&destination.settings);
+  }
+  return settings;
+}
+
+store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
+  const config::Settings& settings = table.settings;
+  return {.table = table.name,
+          .filter = settings.relay.filter,
+          .unrouted = settings.unrouted.value_or(message::Unrouted::kKeep),
+          .completion = settings.relay.completion,
+          .keep_delivered = settings.relay.retention.count() > 0};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Supervisor>> Supervisor::Start(const config::Config& config,
@@ -47,17 +67,25 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const config::Config& conf
   const std::string& database = config.settings.database;
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(database));
   // An address that can not work is told before the first relay delivers anything.
-  std::vector<std::pair<const config::TableConfig*, std::shared_ptr<Sink>>> sinks;
+  std::vector<std::pair<const config::Settings*, std::shared_ptr<Sink>>> sinks;
   for (const config::TableConfig& table : config.tables) {
-    if (!table.relays) continue;
-    OUTBOX_ASSIGN_OR_RETURN(auto sink, sink::OpenSink(table.settings.sink));
-    sinks.emplace_back(&table, std::move(sink));
+    for (const config::Settings* settings : SinkSettings(table)) {
+      OUTBOX_ASSIGN_OR_RETURN(auto sink, sink::OpenSink(settings->sink));
+      sinks.emplace_back(settings, std::move(sink));
+    }
   }
   std::unique_ptr<Supervisor> supervisor(new Supervisor(signals));
-  for (auto& [table, sink] : sinks) {
-    OUTBOX_ASSIGN_OR_RETURN(
-        auto relay, Relay::Start(database, table->settings.relay, std::move(sink), observer));
-    supervisor->relays_.push_back({table->name, std::move(relay)});
+  for (auto& [settings, sink] : sinks) {
+    OUTBOX_ASSIGN_OR_RETURN(auto relay,
+                            Relay::Start(database, settings->relay, std::move(sink), observer));
+    supervisor->relays_.push_back(
+        {settings->relay.table, settings->relay.destination, std::move(relay)});
+  }
+  for (const config::TableConfig& table : config.tables) {
+    if (!table.relays || table.routes.empty()) continue;
+    OUTBOX_ASSIGN_OR_RETURN(auto store,
+                            backend->OpenSplit(SplitOptionsOf(table), CommandDeadline()));
+    OUTBOX_RETURN_IF_ERROR(supervisor->StartSplit(*backend, table, std::move(store), observer));
   }
   for (const config::TableConfig& table : config.tables) {
     if (!cleaners || !table.cleans) continue;
@@ -66,6 +94,39 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const config::Config& conf
         std::move(store), table.settings.cleaner, backend->DisplayName(table.name), observer));
   }
   return supervisor;
+}
+
+Status Supervisor::StartSplit(const store::Backend& backend, const config::TableConfig& table,
+                              std::unique_ptr<store::SplitStore> store,
+                              const std::shared_ptr<RelayObserver>& observer) {
+  const std::string display = backend.DisplayName(table.name);
+  OUTBOX_ASSIGN_OR_RETURN(const auto waiting, store->WaitingDestinations(CommandDeadline()));
+  for (const std::string& destination : waiting) {
+    const bool served =
+        std::any_of(table.destinations.begin(), table.destinations.end(),
+                    [&](const config::Destination& known) { return known.name == destination; });
+    if (!served) {
+      observer->OnNotice(display, base::StrCat("deliveries wait for the sink '", destination,
+                                               "', to which no route leads any more"));
+    }
+  }
+  std::vector<Relay*> relays;
+  for (const Running& running : relays_) {
+    if (running.table == table.name) relays.push_back(running.relay.get());
+  }
+  const RelayOptions& options = table.settings.relay;
+  splitters_.push_back(relay::Splitter::Start(
+      std::move(store), message::Routes(table.routes),
+      {.table = display,
+       .batch_size = options.batch_size,
+       .poll_min = options.poll_min,
+       .poll_max = options.poll_max,
+       .listen = options.listen},
+      [relays] {
+        for (Relay* relay : relays) relay->Wake();
+      },
+      observer));
+  return Status::Ok();
 }
 
 Status Supervisor::Run(const Until& until) {
@@ -92,7 +153,9 @@ Status Supervisor::WaitForEnd(const Until& until, std::vector<std::future<Status
     for (const Running& running : relays_) {
       if (running.relay->Stats().state == RelayState::kStopped) {
         return Status::Permanent(Code::kInternal,
-                                 base::StrCat("the relay of ", running.table, " has stopped"))
+                                 base::StrCat("the relay of ", running.table,
+                                              running.destination.empty() ? "" : " to ",
+                                              running.destination, " has stopped"))
             .WithHint("the log says why");
       }
     }
@@ -101,6 +164,7 @@ Status Supervisor::WaitForEnd(const Until& until, std::vector<std::future<Status
 }
 
 Status Supervisor::StopAll() {
+  for (const auto& splitter : splitters_) splitter->Stop();
   std::vector<std::future<Status>> stops;
   for (Running& running : relays_) {
     stops.push_back(

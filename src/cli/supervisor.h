@@ -1,4 +1,5 @@
-// Supervisor: the relays and cleaners of a configuration, started together and stopped together.
+// Supervisor: the relays, splitters and cleaners of a configuration, started together and stopped
+// together. A table with routes has a splitter, and a relay for each of its sinks.
 #pragma once
 
 #include <future>
@@ -13,6 +14,8 @@
 #include "outbox/relay.h"
 #include "outbox/status.h"
 #include "relay/cleaner.h"
+#include "relay/splitter.h"
+#include "store/backend.h"
 
 namespace outbox::cli {
 
@@ -40,16 +43,23 @@ class Supervisor {
  private:
   struct Running {
     std::string table;
+    std::string destination;  // empty: the table's only sink
     std::unique_ptr<Relay> relay;
   };
 
   explicit Supervisor(const StopSignals& signals) : signals_(signals) {}
+
+  Status StartSplit(const store::Backend& backend, const config::TableConfig& table,
+                    std::unique_ptr<store::SplitStore> store,
+                    const std::shared_ptr<RelayObserver>& observer);
 
   Status WaitForEnd(const Until& until, std::vector<std::future<Status>>& drains);
   Status StopAll();
 
   const StopSignals& signals_;
   std::vector<Running> relays_;
+  // Stopped before the relays they wake.
+  std::vector<std::unique_ptr<relay::Splitter>> splitters_;
   std::vector<std::unique_ptr<relay::Cleaner>> cleaners_;
 };
 

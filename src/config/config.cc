@@ -8,11 +8,15 @@
 #include "config/key.h"
 #include "config/profile.h"
 #include "message/table_name.h"
+#include "message/validate.h"
 
 namespace outbox::config {
 namespace {
 
 using base::StrCat;
+
+// As long as a delivery's destination may be.
+constexpr std::size_t kSinkNameBytesMax = 64;
 
 // One table's share of everything that was said, bottom layer first.
 using Layers = std::vector<const Layer*>;
@@ -28,6 +32,7 @@ class Loader {
     Config config;
     static_cast<Resolved&>(config) = Resolve({&file_.layer, &environment_, &sources_.flags});
     ResolveTables(config);
+    ResolveRoutes(config);
     Check(config, readable);
     if (problems_.empty()) return config;
     return Failure();
@@ -83,6 +88,10 @@ class Loader {
     for (const TableEntry& entry : file_.tables) {
       if (TableConfig* table = AddTable(config, entry.name, entry.origin)) table->relays = true;
     }
+    for (const RouteEntry& route : file_.routes) {
+      if (route.table.empty()) continue;
+      if (TableConfig* table = AddTable(config, route.table, route.origin)) table->relays = true;
+    }
     for (const std::string& name : common.relay_tables) {
       TableConfig* table = AddTable(config, name, OriginOf(config, "relay.tables"));
       if (table != nullptr) table->relays = true;
@@ -118,21 +127,74 @@ class Loader {
     return &config.tables.emplace_back(std::move(table));
   }
 
-  Layers LayersOf(const std::string& table) {
+  void ResolveRoutes(Config& config) {
+    CheckSinks();
+    for (TableConfig& table : config.tables) {
+      for (const RouteEntry& entry : file_.routes) {
+        if (!IsCalled(entry.table, table.name)) continue;
+        for (const std::string& topics : entry.topics) {
+          table.routes.push_back({topics, entry.sinks, entry.ordered, entry.waits_for_dead});
+        }
+        for (const std::string& sink : entry.sinks) AddDestination(table, sink, entry.origin);
+      }
+    }
+  }
+
+  void CheckSinks() {
+    std::set<std::string> names;
+    for (const SinkEntry& sink : file_.sinks) {
+      if (!names.insert(sink.name).second) {
+        AddLine(StrCat(sink.origin.ToString(), ": there are two sinks called '", sink.name, "'"));
+      }
+      if (sink.name.size() > kSinkNameBytesMax) {
+        AddLine(StrCat(sink.origin.ToString(), ": sink.name: has more than ", kSinkNameBytesMax,
+                       " characters"));
+      }
+      if (!sink.layer.contains("relay.sink")) {
+        AddLine(StrCat(sink.origin.ToString(), ": sink '", sink.name, "' needs an address"));
+      }
+    }
+  }
+
+  void AddDestination(TableConfig& table, const std::string& name, const Origin& origin) {
+    const auto known =
+        std::find_if(table.destinations.begin(), table.destinations.end(),
+                     [&](const Destination& destination) { return destination.name == name; });
+    if (known != table.destinations.end()) return;
+    const auto sink = std::find_if(file_.sinks.begin(), file_.sinks.end(),
+                                   [&](const SinkEntry& entry) { return entry.name == name; });
+    if (sink == file_.sinks.end()) {
+      std::vector<std::string> names;
+      for (const SinkEntry& entry : file_.sinks) names.push_back(entry.name);
+      const std::string_view nearest = base::Nearest(name, names);
+      AddLine(StrCat(origin.ToString(), ": route.sinks: there is no [[sink]] called '", name, "'",
+                     nearest.empty() ? "" : StrCat("; did you mean '", nearest, "'?")));
+      return;
+    }
+    Destination destination;
+    static_cast<Resolved&>(destination) = Resolve(LayersOf(table.name, &sink->layer));
+    destination.name = name;
+    destination.settings.relay.table = table.name;
+    destination.settings.relay.destination = name;
+    table.destinations.push_back(std::move(destination));
+  }
+
+  Layers LayersOf(const std::string& table, const Layer* sink = nullptr) {
     Layers layers{&file_.layer, &environment_};
     for (const TableEntry& entry : file_.tables) {
-      if (IsCalled(entry, table)) layers.push_back(&entry.layer);
+      if (IsCalled(entry.name, table)) layers.push_back(&entry.layer);
     }
+    if (sink != nullptr) layers.push_back(sink);
     layers.push_back(&sources_.flags);
     for (const TableEntry& entry : sources_.flag_tables) {
-      if (IsCalled(entry, table)) layers.push_back(&entry.layer);
+      if (IsCalled(entry.name, table)) layers.push_back(&entry.layer);
     }
     return layers;
   }
 
   // "orders" and "public.orders" are one table.
-  bool IsCalled(const TableEntry& entry, const std::string& table) const {
-    const auto parsed = message::TableName::Parse(entry.name, DefaultSchema());
+  bool IsCalled(const std::string& written, const std::string& table) const {
+    const auto parsed = message::TableName::Parse(written, DefaultSchema());
     return parsed.ok() && parsed->Display() == table;
   }
 
@@ -158,10 +220,36 @@ class Loader {
   void CheckRelay(const TableConfig& table) {
     CheckRequired(table);
     CheckAll(table, table.settings.relay.Problems(), "relay.");
+    if (!table.routes.empty()) {
+      CheckRoutes(table);
+      return;
+    }
     if (table.settings.sink.empty() && sources_.complete) {
       AddLine(
           StrCat("table ", table.name,
                  ": has no sink; set relay.sink, or the table's own (--sink, OUTBOX_RELAY_SINK)"));
+    }
+  }
+
+  void CheckRoutes(const TableConfig& table) {
+    for (const message::Route& route : table.routes) {
+      if (const Status status = message::ValidateTopicPattern(route.topics); !status.ok()) {
+        AddLine(StrCat("table ", table.name, ": route.topics: ", status.message()));
+      }
+    }
+    for (const Destination& destination : table.destinations) {
+      for (const std::string& problem : destination.settings.relay.Problems()) {
+        AddLine(StrCat("table ", table.name, ", sink ", destination.name, ": relay.", problem));
+      }
+    }
+    if (const Origin origin = OriginOf(table, "relay.sink"); !table.settings.sink.empty()) {
+      AddLine(StrCat(origin.ToString(), ": table ", table.name,
+                     " has both a sink and routes; name that sink in a [[sink]] and route to it"));
+    }
+    if (!message::Routes(table.routes).exhaustive() && !table.settings.unrouted) {
+      AddLine(StrCat("table ", table.name,
+                     ": its routes do not take every topic; set unrouted to "
+                     "error, dead or drop, or add a route for \"#\""));
     }
   }
 

@@ -1,8 +1,8 @@
 // Config: what a deployment has asked for, from all sources, checked as a whole.
 //
 // A value is looked for from the top of this pile; the first layer that has it wins:
-//   the command line · the table's own [[table]] · the environment · the file · the profile ·
-//   default
+//   the command line · the sink's own [[sink]] · the table's own [[table]] · the environment ·
+//   the file · the profile · default
 #pragma once
 
 #include <map>
@@ -14,6 +14,7 @@
 #include "config/layer.h"
 #include "config/settings.h"
 #include "config/source.h"
+#include "message/routes.h"
 #include "outbox/status.h"
 
 namespace outbox::config {
@@ -26,10 +27,18 @@ struct Resolved {
   Origins origins;
 };
 
+// One sink of a table with routes, with the settings that hold for deliveries to it.
+struct Destination : Resolved {
+  std::string name;
+};
+
 struct TableConfig : Resolved {
   std::string name;     // "public.orders_outbox"
   bool relays = false;  // messages are delivered from it
   bool cleans = false;  // old rows are removed from it
+  // With routes, messages are split into deliveries; without, they go to settings.sink themselves.
+  std::vector<message::Route> routes;
+  std::vector<Destination> destinations;
 };
 
 struct Config : Resolved {  // settings: those that hold where no table says otherwise

@@ -46,7 +46,11 @@ class Reader {
     File file;
     for (const auto& [name, node] : root) {
       if (name.str() == "table") {
-        ReadTables(node, file.tables);
+        ReadEntries(node, "table", file.tables);
+      } else if (name.str() == "sink") {
+        ReadEntries(node, "sink", file.sinks);
+      } else if (name.str() == "route") {
+        ReadRoutes(node, file.routes);
       } else if (const toml::table* section = node.as_table()) {
         ReadSection(name.str(), *section, file.layer);
       } else {
@@ -75,31 +79,85 @@ class Reader {
     }
   }
 
-  void ReadTables(const toml::node& node, std::vector<TableEntry>& tables) {
+  // The elements of an array of tables; none, and a problem, when it is something else.
+  std::vector<const toml::table*> Elements(const toml::node& node, std::string_view kind) {
+    std::vector<const toml::table*> elements;
     const toml::array* array = node.as_array();
     if (array == nullptr || !array->is_homogeneous<toml::table>()) {
-      Add(node, "table: write each table as a [[table]] section");
-      return;
+      Add(node, StrCat(kind, ": write each ", kind, " as a [[", kind, "]] section"));
+      return elements;
     }
-    for (const toml::node& element : *array) {
-      const toml::table& table = *element.as_table();
-      TableEntry entry{.origin = OriginOf(table)};
-      for (const auto& [name, value] : table) {
+    for (const toml::node& element : *array) elements.push_back(element.as_table());
+    return elements;
+  }
+
+  // [[table]] and [[sink]]: a name, and settings of its own. A sink has an address too.
+  void ReadEntries(const toml::node& node, std::string_view kind,
+                   std::vector<TableEntry>& entries) {
+    const bool sink = kind == "sink";
+    for (const toml::table* table : Elements(node, kind)) {
+      TableEntry entry{.origin = OriginOf(*table)};
+      for (const auto& [name, value] : *table) {
+        const std::string_view key_name = sink && name.str() == "address" ? "sink" : name.str();
+        const Key* key = sink && name.str() == "sink" ? nullptr : FindTableKey(key_name);
         if (name.str() == "name") {
           entry.name = value.value_or(std::string());
-        } else if (const Key* key = FindTableKey(name.str())) {
+        } else if (key != nullptr) {
           Put(*key, value, entry.layer);
         } else {
           std::vector<std::string> known{"name"};
-          for (const Key& candidate : Keys()) known.emplace_back(candidate.table_name);
-          Add(value, StrCat("table.", name.str(), ": unknown key", Suggestion(name.str(), known)));
+          if (sink) known.emplace_back("address");
+          for (const Key& candidate : Keys()) {
+            if (!sink || candidate.table_name != "sink") known.emplace_back(candidate.table_name);
+          }
+          Add(value, StrCat(kind, ".", name.str(), ": unknown key", Suggestion(name.str(), known)));
         }
       }
       if (entry.name.empty()) {
-        Add(table, "[[table]]: needs a name, such as name = \"public.orders_outbox\"");
+        Add(*table, StrCat("[[", kind, "]]: needs a name, such as name = ",
+                           sink ? "\"rabbit\"" : "\"public.orders_outbox\""));
       } else {
-        tables.push_back(std::move(entry));
+        entries.push_back(std::move(entry));
       }
+    }
+  }
+
+  void ReadRoutes(const toml::node& node, std::vector<RouteEntry>& routes) {
+    for (const toml::table* table : Elements(node, "route")) {
+      RouteEntry route{.origin = OriginOf(*table)};
+      for (const auto& [name, value] : *table) ReadRouteKey(name.str(), value, route);
+      if (route.table.empty()) Add(*table, "[[route]]: needs a table");
+      if (route.topics.empty()) {
+        Add(*table, "[[route]]: needs topics, such as topics = \"orders.*.created.v*\" or \"#\"");
+      }
+      if (route.sinks.empty()) {
+        Add(*table, "[[route]]: needs sinks, such as sinks = [\"rabbit\"]");
+      }
+      routes.push_back(std::move(route));
+    }
+  }
+
+  void ReadRouteKey(std::string_view name, const toml::node& value, RouteEntry& route) {
+    const std::optional<std::string> text = Text(value);
+    const auto is = [&](std::string_view key, std::string_view type, bool right) {
+      if (name != key) return false;
+      if (!right) Add(value, StrCat("route.", key, ": is not ", type));
+      return true;
+    };
+    const bool word = text.has_value() && !value.is_array();
+    if (is("table", "a table's name", word)) {
+      if (word) route.table = *text;
+    } else if (is("topics", "a pattern or a list of patterns", text.has_value())) {
+      if (text) route.topics = base::Split(*text, ',');
+    } else if (is("sinks", "a list of names", text.has_value())) {
+      if (text) route.sinks = base::Split(*text, ',');
+    } else if (is("ordered", "true or false", value.is_boolean())) {
+      route.ordered = value.value_or(false);
+    } else if (is("on_dead", "\"wait\" or \"skip\"", text == "wait" || text == "skip")) {
+      route.waits_for_dead = text != "skip";
+    } else {
+      Add(value, StrCat("route.", name, ": unknown key",
+                        Suggestion(name, {"table", "topics", "sinks", "ordered", "on_dead"})));
     }
   }
 
@@ -127,7 +185,9 @@ class Reader {
     }
   }
 
-  static std::vector<std::string> Sections() { return {"log", "relay", "cleaner", "table"}; }
+  static std::vector<std::string> Sections() {
+    return {"log", "relay", "cleaner", "table", "sink", "route"};
+  }
 
   static std::string Suggestion(std::string_view word, const std::vector<std::string>& known) {
     const std::string_view nearest = base::Nearest(word, known);

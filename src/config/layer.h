@@ -47,6 +47,19 @@ struct TableEntry {
   Layer layer;
 };
 
+// A [[sink]] of the file; its address is the value of relay.sink.
+using SinkEntry = TableEntry;
+
+// A [[route]] of the file.
+struct RouteEntry {
+  std::string table;
+  std::vector<std::string> topics;
+  std::vector<std::string> sinks;
+  bool ordered = false;
+  bool waits_for_dead = true;
+  Origin origin;
+};
+
 // Every mistake found, one line each: "outboxd.toml:12: relay.batch_sise: unknown key; …".
 using Problems = std::vector<std::string>;
 

@@ -4,13 +4,27 @@
 // printed.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "log/logger.h"
+#include "message/routes.h"
 #include "outbox/options.h"
 
 namespace outbox::config {
+
+// How a sink is fed, beyond what the sink itself can take. Zero: no limit.
+struct SinkLimits {
+  std::size_t concurrency = 0;       // Publish calls at a time
+  std::size_t batch = 0;             // messages in one Publish call
+  std::size_t per_second = 0;        // messages a second, with bursts of `burst`
+  std::size_t burst = 0;             // as many as in a second
+  std::size_t breaker_failures = 0;  // failures in a row that open the circuit
+  std::chrono::milliseconds breaker_cooldown{std::chrono::seconds(30)};
+};
 
 struct Settings {
   std::string database;
@@ -20,7 +34,10 @@ struct Settings {
   bool relay_enabled = true;
   std::vector<std::string> relay_tables;
   std::string sink;
+  SinkLimits limits;
   RelayOptions relay;  // relay.retention is the cleaner's
+  // With routes only. No value: it must be chosen unless every topic has a route.
+  std::optional<message::Unrouted> unrouted;
 
   std::vector<std::string> cleaner_tables;  // empty: the relay's
   CleanerOptions cleaner;

@@ -21,6 +21,8 @@ Layer ReadEnvironment(const Environment& environment, Problems& problems);
 struct File {
   Layer layer;
   std::vector<TableEntry> tables;
+  std::vector<SinkEntry> sinks;
+  std::vector<RouteEntry> routes;
 };
 
 // Reads what it can and adds a problem, with its line, for everything else.

@@ -47,6 +47,12 @@ std::string PrintWord(T value, const std::array<std::pair<std::string_view, T>, 
 
 constexpr std::array<std::pair<std::string_view, ClaimMode>, 2> kClaimModes{
     {{"lease", ClaimMode::kLease}, {"transaction", ClaimMode::kTransaction}}};
+constexpr std::array<std::pair<std::string_view, Completion>, 2> kCompletions{
+    {{"all", Completion::kAll}, {"any", Completion::kAny}}};
+constexpr std::array<std::pair<std::string_view, message::Unrouted>, 3> kUnrouted{
+    {{"error", message::Unrouted::kKeep},
+     {"dead", message::Unrouted::kDead},
+     {"drop", message::Unrouted::kDrop}}};
 constexpr std::array<std::pair<std::string_view, Jitter>, 3> kJitters{
     {{"none", Jitter::kNone}, {"additive", Jitter::kAdditive}, {"equal", Jitter::kEqual}}};
 constexpr std::array<std::pair<std::string_view, log::Level>, 4> kLevels{
@@ -123,6 +129,13 @@ Status Read(std::string_view text, std::vector<std::chrono::milliseconds>& out) 
 }
 
 Status Read(std::string_view text, ClaimMode& out) { return ReadWord(text, kClaimModes, out); }
+Status Read(std::string_view text, Completion& out) { return ReadWord(text, kCompletions, out); }
+Status Read(std::string_view text, std::optional<message::Unrouted>& out) {
+  message::Unrouted word{};
+  OUTBOX_RETURN_IF_ERROR(ReadWord(text, kUnrouted, word));
+  out = word;
+  return Status::Ok();
+}
 Status Read(std::string_view text, Jitter& out) { return ReadWord(text, kJitters, out); }
 Status Read(std::string_view text, log::Level& out) { return ReadWord(text, kLevels, out); }
 Status Read(std::string_view text, log::Format& out) { return ReadWord(text, kFormats, out); }
@@ -143,6 +156,10 @@ std::string Print(const std::vector<std::chrono::milliseconds>& value) {
   return base::Join(parts, ",");
 }
 std::string Print(ClaimMode value) { return PrintWord(value, kClaimModes); }
+std::string Print(Completion value) { return PrintWord(value, kCompletions); }
+std::string Print(const std::optional<message::Unrouted>& value) {
+  return value ? PrintWord(*value, kUnrouted) : "";
+}
 std::string Print(Jitter value) { return PrintWord(value, kJitters); }
 std::string Print(log::Level value) { return PrintWord(value, kLevels); }
 std::string Print(log::Format value) { return PrintWord(value, kFormats); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "log/logger.h"
+#include "message/routes.h"
 #include "outbox/options.h"
 #include "outbox/retry.h"
 #include "outbox/status.h"
@@ -28,6 +29,8 @@ Status Read(std::string_view text, std::chrono::milliseconds& out);
 Status Read(std::string_view text, std::vector<std::string>& out);
 Status Read(std::string_view text, std::vector<std::chrono::milliseconds>& out);
 Status Read(std::string_view text, ClaimMode& out);
+Status Read(std::string_view text, Completion& out);
+Status Read(std::string_view text, std::optional<message::Unrouted>& out);
 Status Read(std::string_view text, Jitter& out);
 Status Read(std::string_view text, log::Level& out);
 Status Read(std::string_view text, log::Format& out);
@@ -42,6 +45,8 @@ std::string Print(std::chrono::milliseconds value);
 std::string Print(const std::vector<std::string>& value);
 std::string Print(const std::vector<std::chrono::milliseconds>& value);
 std::string Print(ClaimMode value);
+std::string Print(Completion value);
+std::string Print(const std::optional<message::Unrouted>& value);
 std::string Print(Jitter value);
 std::string Print(log::Level value);
 std::string Print(log::Format value);
@@ -59,6 +64,10 @@ constexpr std::string_view TypeName(const std::vector<std::chrono::milliseconds>
   return "list of durations";
 }
 constexpr std::string_view TypeName(const ClaimMode*) { return "lease | transaction"; }
+constexpr std::string_view TypeName(const Completion*) { return "all | any"; }
+constexpr std::string_view TypeName(const std::optional<message::Unrouted>*) {
+  return "error | dead | drop";
+}
 constexpr std::string_view TypeName(const Jitter*) { return "none | additive | equal"; }
 constexpr std::string_view TypeName(const log::Level*) { return "debug | info | warn | error"; }
 constexpr std::string_view TypeName(const log::Format*) { return "logfmt | json"; }
