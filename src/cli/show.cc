@@ -54,12 +54,24 @@ void PrintFields(const store::StoredMessage& stored) {
   field("tenant_id", message.tenant_id ? message.tenant_id->ToString() : "");
   field("dedupe_key", message.dedupe_key);
   field("created_at", When(message.created_at));
-  field("available_at", When(message.available_at));
+  // A split message stands at the end of time: its deliveries have the times that matter.
+  if (stored.deliveries.empty()) field("available_at", When(message.available_at));
   field("updated_at", When(stored.updated_at));
   field("processed_at", stored.processed_at ? When(*stored.processed_at) : "");
   field("locked_by", stored.locked_by);
   field("locked_until", stored.locked_until ? When(*stored.locked_until) : "");
   line("last_error", stored.last_error, Style::kBad);
+  for (const store::Delivery& delivery : stored.deliveries) {
+    line("delivery",
+         base::StrCat(delivery.destination, ": ", ToString(delivery.status),
+                      delivery.attempts == 0
+                          ? ""
+                          : base::StrCat(", ", Plural(static_cast<std::size_t>(delivery.attempts),
+                                                      "attempt")),
+                      ", ", FormatAge(delivery.updated_at, Now()),
+                      delivery.last_error.empty() ? "" : base::StrCat(": ", delivery.last_error)),
+         StyleOf(delivery.status));
+  }
   for (const auto& [name, value] : message.headers) {
     field("header", base::CleanError(base::StrCat(name, ": ", value), kValueBytesMax));
   }

@@ -11,6 +11,17 @@ std::string Text(const std::optional<Timestamp>& at) {
   return at ? base::FormatTimestamp(*at) : std::string();
 }
 
+std::string ToJson(const store::Delivery& delivery) {
+  base::JsonObject json;
+  json.Add("destination", delivery.destination)
+      .Add("status", ToString(delivery.status))
+      .Add("attempts", delivery.attempts)
+      .AddUnlessEmpty("last_error", delivery.last_error)
+      .Add("updated_at", base::FormatTimestamp(delivery.updated_at))
+      .AddUnlessEmpty("processed_at", Text(delivery.processed_at));
+  return json.Finish();
+}
+
 }  // namespace
 
 std::string ToJson(const store::StoredMessage& stored, bool whole) {
@@ -38,6 +49,13 @@ std::string ToJson(const store::StoredMessage& stored, bool whole) {
       .Add("updated_at", base::FormatTimestamp(stored.updated_at))
       .AddUnlessEmpty("processed_at", Text(stored.processed_at));
   if (whole) {
+    if (!stored.deliveries.empty()) {
+      std::vector<std::string> deliveries;
+      for (const store::Delivery& delivery : stored.deliveries) {
+        deliveries.push_back(ToJson(delivery));
+      }
+      json.AddRaw("deliveries", base::JsonArray(deliveries));
+    }
     if (!message.headers.empty()) json.AddRaw("headers", message::HeadersToJson(message.headers));
     json.AddRaw("payload", message.payload);
   }

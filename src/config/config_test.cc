@@ -272,5 +272,110 @@ TEST_F(ConfigTest, MasksPasswordsWhenPrinting) {
   EXPECT_THAT(FindKey("database")->PrintMasked(settings), HasSubstr("postgres://shop:***@db/shop"));
 }
 
+constexpr const char* kRoutes = R"(
+database = "postgres://localhost/shop"
+
+[[sink]]
+name = "rabbit"
+address = "file:rabbit.jsonl"
+max_attempts = 3
+rate_limit = 100
+
+[[sink]]
+name = "hook"
+address = "file:hook.jsonl"
+
+[[table]]
+name = "orders_outbox"
+batch_size = 50
+unrouted = "dead"
+
+[[route]]
+table = "orders_outbox"
+topics = ["orders.*.created.v*", "orders.*.paid.v1"]
+sinks = ["rabbit", "hook"]
+ordered = true
+on_dead = "skip"
+
+[[route]]
+table = "public.orders_outbox"
+topics = "billing.#"
+sinks = "hook"
+)";
+
+TEST_F(ConfigTest, RoutesLeadTopicsToSinksWithSettingsOfTheirOwn) {
+  const auto config = LoadText(kRoutes);
+  ASSERT_OK(config);
+  ASSERT_EQ(config->tables.size(), 1u);
+  const TableConfig& table = config->tables[0];
+  EXPECT_TRUE(table.relays);
+  EXPECT_EQ(table.settings.unrouted, message::Unrouted::kDead);
+  ASSERT_EQ(table.routes.size(), 3u);
+  EXPECT_EQ(table.routes[1].topics, "orders.*.paid.v1");
+  EXPECT_TRUE(table.routes[1].ordered);
+  EXPECT_FALSE(table.routes[1].waits_for_dead);
+  EXPECT_FALSE(table.routes[2].ordered);
+  ASSERT_EQ(table.destinations.size(), 2u);
+  const Settings& rabbit = table.destinations[0].settings;
+  EXPECT_EQ(rabbit.sink, "file:rabbit.jsonl");
+  EXPECT_EQ(rabbit.relay.destination, "rabbit");
+  EXPECT_EQ(rabbit.relay.retry.attempts_max, 3);
+  EXPECT_EQ(rabbit.relay.batch_size, 50u);
+  EXPECT_EQ(rabbit.limits.per_second, 100u);
+  EXPECT_EQ(table.destinations[1].settings.relay.retry.attempts_max, 20);
+}
+
+TEST_F(ConfigTest, NamesEveryMistakeInRoutesAndSinks) {
+  const Status status = LoadText(R"(
+database = "postgres://localhost/shop"
+[[sink]]
+name = "rabbit"
+adress = "file:x"
+[[sink]]
+name = "rabbit"
+address = "file:x"
+[[route]]
+table = "orders_outbox"
+topics = "Orders.{}"
+sinks = ["rabit"]
+orderd = true
+[[route]]
+sinks = ["rabbit"]
+)")
+                            .error();
+  for (const char* problem :
+       {":5: sink.adress: unknown key; did you mean 'address'?",
+        "there are two sinks called 'rabbit'", "sink 'rabbit' needs an address",
+        "there is no [[sink]] called 'rabit'; did you mean 'rabbit'?",
+        "route.orderd: unknown key; did you mean 'ordered'?", "[[route]]: needs a table",
+        "[[route]]: needs topics", "route.topics: "}) {
+    EXPECT_THAT(status.message(), HasSubstr(problem));
+  }
+}
+
+TEST_F(ConfigTest, UnroutedMessagesAreAChoice) {
+  const std::string incomplete = R"(
+database = "postgres://localhost/shop"
+[[sink]]
+name = "a"
+address = "null:"
+[[route]]
+table = "orders_outbox"
+sinks = ["a"]
+topics = )";
+  EXPECT_THAT(LoadText(incomplete + "\"orders.#\"").error().message(),
+              HasSubstr("its routes do not take every topic; set unrouted"));
+  EXPECT_OK(LoadText(incomplete + "\"#\""));
+  EXPECT_OK(LoadText(incomplete + "\"orders.#\"", {{"OUTBOX_RELAY_UNROUTED", "drop"}}));
+}
+
+TEST_F(ConfigTest, ATableHasASinkOrRoutes) {
+  EXPECT_THAT(LoadText(std::string(kRoutes), {{"OUTBOX_RELAY_SINK", "null:"}}).error().message(),
+              HasSubstr("has both a sink and routes"));
+  EXPECT_THAT(
+      LoadText(std::string(kRoutes), {{"OUTBOX_RELAY_CLAIM", "transaction"}}).error().message(),
+      HasSubstr("deliveries to several sinks are claimed by lease"));
+}
+
 }  // namespace
 }  // namespace outbox::config

@@ -20,6 +20,17 @@
 
 namespace outbox::store {
 
+// Where one of a message's destinations stands.
+struct Delivery {
+  std::string destination;
+  MessageStatus status = MessageStatus::kPending;
+  int attempts = 0;
+  Timestamp available_at{};
+  std::string last_error;
+  Timestamp updated_at{};
+  std::optional<Timestamp> processed_at;
+};
+
 // A row as it stands: the message and its delivery state.
 struct StoredMessage {
   Message message;  // message.attempt is the column `attempts`
@@ -29,6 +40,7 @@ struct StoredMessage {
   std::string last_error;
   Timestamp updated_at{};
   std::optional<Timestamp> processed_at;
+  std::vector<Delivery> deliveries;  // of a message that was split; filled in by Get only
 };
 
 struct ListFilter {

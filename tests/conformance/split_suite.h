@@ -172,6 +172,24 @@ TEST_P(SplitSuite, AStaleRelayCanNotSettleADeliveryThatWasTakenOver) {
   EXPECT_EQ(StatusOf(id), MessageStatus::kDelivered);
 }
 
+TEST_P(SplitSuite, AMessageShowsWhereItsDeliveriesStand) {
+  const Uuid id = Enqueue(Event());
+  EXPECT_THAT(Row(id).deliveries, IsEmpty());
+  const auto splitter = OpenSplit();
+  Split(*splitter, ToBoth());
+  Deliver(*OpenFor("rabbit"));
+  SettleAll(*Next(*OpenFor("hook")), Kind::kRetry);
+  const auto deliveries = Row(id).deliveries;
+  ASSERT_THAT(deliveries, SizeIs(2));
+  EXPECT_EQ(deliveries[0].destination, "hook");
+  EXPECT_EQ(deliveries[0].status, MessageStatus::kPending);
+  EXPECT_EQ(deliveries[0].attempts, 1);
+  EXPECT_EQ(deliveries[0].last_error, "failed");
+  EXPECT_EQ(deliveries[1].destination, "rabbit");
+  EXPECT_EQ(deliveries[1].status, MessageStatus::kDelivered);
+  EXPECT_TRUE(deliveries[1].processed_at.has_value());
+}
+
 // --- routes ---
 
 TEST_P(SplitSuite, TopicsGoWhereTheirRoutesSay) {

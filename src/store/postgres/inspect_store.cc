@@ -51,6 +51,17 @@ TableStats ReadStats(const Rows& rows, bool exact) {
   return stats;
 }
 
+// The columns of list_deliveries.sql.
+Delivery ReadDelivery(const Rows& rows, int row) {
+  return {.destination = std::string(rows.Text(row, 0)),
+          .status = ParseMessageStatus(rows.Text(row, 1)).value_or(MessageStatus::kPending),
+          .attempts = rows.Int4(row, 2),
+          .available_at = rows.Time(row, 3),
+          .last_error = std::string(rows.Text(row, 4)),
+          .updated_at = rows.Time(row, 5),
+          .processed_at = rows.TimeOrNull(row, 6)};
+}
+
 }  // namespace
 
 PostgresInspectStore::PostgresInspectStore(std::shared_ptr<const Address> address,
@@ -84,7 +95,14 @@ Result<std::optional<StoredMessage>> PostgresInspectStore::Get(const Uuid& id, D
       const Rows rows,
       connection_.Execute(Statement(table_, queries::kGetMessage), params, deadline));
   std::optional<StoredMessage> found;
-  if (rows.size() > 0) found = ReadStoredMessage(rows, 0, table_display_);
+  if (rows.size() == 0) return found;
+  found = ReadStoredMessage(rows, 0, table_display_);
+  OUTBOX_ASSIGN_OR_RETURN(
+      const Rows deliveries,
+      connection_.Execute(Statement(table_, queries::kListDeliveries), params, deadline));
+  for (int row = 0; row < deliveries.size(); ++row) {
+    found->deliveries.push_back(ReadDelivery(deliveries, row));
+  }
   return found;
 }
 

@@ -69,7 +69,15 @@ class SqliteInspectStore final : public InspectStore {
     query.Bind(1, text);
     OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
     if (!found) return std::optional<StoredMessage>();
-    return std::optional(ReadStored(query, table_));
+    StoredMessage stored = ReadStored(query, table_);
+    OUTBOX_ASSIGN_OR_RETURN(Query list,
+                            connection.Prepare(Render(table_, sql::sqlite::kListDeliveries)));
+    list.Bind(1, stored.message.seq);
+    while (true) {
+      OUTBOX_ASSIGN_OR_RETURN(const bool more, list.Step());
+      if (!more) return std::optional(std::move(stored));
+      stored.deliveries.push_back(ReadDelivery(list));
+    }
   }
 
   Result<TableStats> StatsOn(Connection& connection, bool exact) {

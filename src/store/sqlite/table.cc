@@ -103,4 +103,14 @@ StoredMessage ReadStored(const Query& row, const message::TableName& table) {
   return stored;
 }
 
+Delivery ReadDelivery(const Query& row) {
+  return {.destination = std::string(row.Text(0)),
+          .status = ParseMessageStatus(row.Text(1)).value_or(MessageStatus::kPending),
+          .attempts = static_cast<int>(row.Int(2)),
+          .available_at = ToTimestamp(row.Int(3)),
+          .last_error = std::string(row.Text(4)),
+          .updated_at = ToTimestamp(row.Int(5)),
+          .processed_at = ReadTime(row, 6)};
+}
+
 }  // namespace outbox::store::sqlite

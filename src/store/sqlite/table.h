@@ -25,5 +25,7 @@ inline constexpr int kMessageColumns = 16;
 Message ReadMessage(const Query& row, const message::TableName& table);
 // The same and the delivery state, as get_message.sql returns them.
 StoredMessage ReadStored(const Query& row, const message::TableName& table);
+// A row of list_deliveries.sql.
+Delivery ReadDelivery(const Query& row);
 
 }  // namespace outbox::store::sqlite

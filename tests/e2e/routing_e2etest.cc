@@ -1,0 +1,182 @@
+// Several sinks for one table: each has its own deliveries, and the faults of one are not the
+// other's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/text.h"
+#include "tests/e2e/support/dialects.h"
+#include "tests/e2e/support/producer.h"
+#include "tests/support/wait.h"
+
+namespace outbox::testing {
+namespace {
+
+using base::StrCat;
+using std::chrono::milliseconds;
+
+class Routing : public OnDialect {
+ protected:
+  // A configuration with two sinks; `second` is the address of the second one.
+  static std::string Configure(const Stage& stage, const std::string& second,
+                               const std::string& route = "topics = \"#\"\n",
+                               const std::string& relay = "") {
+    const std::string path = stage.folder() + "/outboxd.toml";
+    std::ofstream(path) << "database = \"" << stage.url()
+                        << "\"\n[relay]\nmax_attempts = \"unlimited\"\n"
+                        << relay << "[[sink]]\nname = \"first\"\naddress = \"file:"
+                        << stage.SinkFile("first") << "?fsync=never\"\n"
+                        << "[[sink]]\nname = \"second\"\naddress = \"" << second << "\"\n"
+                        << "[[route]]\ntable = \"" << kTable
+                        << "\"\nsinks = [\"first\", \"second\"]\n"
+                        << route;
+    return path;
+  }
+  static std::string SecondFile(const Stage& stage) {
+    return StrCat("file:", stage.SinkFile("second"), "?fsync=never");
+  }
+  static std::unique_ptr<Process> Serve(const std::string& config) {
+    return Process::Start({OUTBOXD_PATH, "serve", "--config", config});
+  }
+  static std::size_t Lines(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return static_cast<std::size_t>(
+        std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
+  }
+  // Committed against what one sink has.
+  static Verdict Judge(Stage& stage, const std::string& sink) {
+    Ledger ledger;
+    for (std::string& id : stage.sql().Column("SELECT id FROM expected")) {
+      ledger.Expect(std::move(id));
+    }
+    ledger.SeeFile(stage.SinkFile(sink));
+    return ledger.Judge();
+  }
+  static bool StopServing(Process& serve) {
+    serve.Signal(SIGTERM);
+    return serve.Wait(std::chrono::seconds(60)) == 0;
+  }
+};
+OUTBOX_ON_EVERY_DIALECT(Routing);
+
+TEST_P(Routing, ASinkThatIsDownNeitherDelaysNorRepeatsTheOther) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const std::size_t transactions = Pick<std::size_t>(200, 60);
+  ASSERT_TRUE(Produce(stage->sql(), {}, transactions));
+  const std::size_t events =
+      static_cast<std::size_t>(stage->sql().Number("SELECT count(*) FROM expected"));
+
+  auto serve = Serve(Configure(*stage, "file:/dev/full"));
+  ASSERT_TRUE(WaitFor([&] { return Lines(stage->SinkFile("first")) >= events; }))
+      << serve->Errors();
+  EXPECT_THAT(serve->Errors(), ::testing::HasSubstr("No space left on device"));
+  EXPECT_EQ(stage->Count("delivered"), 0);
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+
+  serve = Serve(Configure(*stage, SecondFile(*stage)));
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  for (const char* sink : {"first", "second"}) {
+    const Verdict verdict = Judge(*stage, sink);
+    PrintVerdict(StrCat(Name(), " ", sink), verdict, 1, 0);
+    EXPECT_EQ(verdict.lost, 0u);
+    EXPECT_EQ(verdict.phantom, 0u);
+    EXPECT_EQ(verdict.duplicated, 0u);
+  }
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable, "_delivery")), 1)
+      << "an outage costs no attempts";
+}
+
+TEST_P(Routing, KilledAtRandomMomentsLosesNothingForEitherSink) {
+  constexpr std::size_t kWindow = 20;
+  const std::size_t kills = Pick<std::size_t>(20, 10);
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const std::string config =
+      Configure(*stage, SecondFile(*stage), "topics = \"#\"\n",
+                StrCat("batch_size = 10\nwindow = ", kWindow, "\nlease = \"1s\"\n"));
+  Producer producer(stage->url(),
+                    {.per_transaction = 20, .transactions_max = Pick<std::size_t>(400, 100)});
+  std::mt19937 random(20261115);
+  std::uniform_int_distribution<int> life_ms(60, 500);
+  for (std::size_t kill = 0; kill < kills; ++kill) {
+    const auto serve = Serve(config);
+    std::this_thread::sleep_for(milliseconds(life_ms(random)));
+    ASSERT_TRUE(serve->Running()) << "died by itself: " << serve->Errors();
+    serve->Kill();
+  }
+  producer.Stop();
+  const auto serve = Serve(config);
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }, std::chrono::seconds(180)))
+      << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  for (const char* sink : {"first", "second"}) {
+    const Verdict verdict = Judge(*stage, sink);
+    PrintVerdict(StrCat(Name(), " ", sink), verdict, kills, kills * kWindow);
+    EXPECT_EQ(verdict.lost, 0u);
+    EXPECT_EQ(verdict.phantom, 0u);
+    EXPECT_LE(verdict.duplicated, kills * kWindow);
+  }
+}
+
+TEST_P(Routing, MessagesOfOneKeyArriveInOrderAlsoAcrossCrashes) {
+  constexpr int kKeys = 10;
+  const int messages = Pick(400, 200);
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  std::vector<NewMessage> all;
+  for (int i = 0; i < messages; ++i) {
+    all.push_back({.topic = "orders.order.created.v1",
+                   .payload = std::to_string(i),
+                   .key = StrCat("key-", i % kKeys)});
+  }
+  ASSERT_TRUE(stage->sql().Execute("BEGIN"));
+  ASSERT_TRUE(stage->sql().EnqueueMany(kTable, all).ok());
+  ASSERT_TRUE(stage->sql().Execute("COMMIT"));
+  const std::string config =
+      Configure(*stage, SecondFile(*stage), "topics = \"#\"\nordered = true\n", "lease = \"1s\"\n");
+  for (int kill = 0; kill < 5; ++kill) {
+    const std::size_t seen = Lines(stage->SinkFile("first"));
+    const auto serve = Serve(config);
+    ASSERT_TRUE(WaitFor([&] { return Lines(stage->SinkFile("first")) > seen; })) << serve->Errors();
+    serve->Kill();
+  }
+  const auto serve = Serve(config);
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+
+  for (const char* sink : {"first", "second"}) {
+    std::map<std::string, int> last;  // of each key
+    int out_of_order = 0, first_deliveries = 0;
+    std::ifstream file(stage->SinkFile(sink));
+    for (std::string line; std::getline(file, line);) {
+      const auto json = nlohmann::json::parse(line, nullptr, false);
+      if (json.is_discarded()) continue;  // torn by a kill
+      const int number = json.at("payload");
+      const auto [entry, is_new] = last.try_emplace(json.at("key"), -1);
+      // A crash repeats the message under way; it never lets a later one pass.
+      if (number == entry->second) continue;
+      if (number < entry->second) ++out_of_order;
+      entry->second = number;
+      ++first_deliveries;
+    }
+    EXPECT_EQ(out_of_order, 0) << sink;
+    EXPECT_EQ(first_deliveries, messages) << sink;
+  }
+}
+
+TEST_P(Routing, AMessageWithoutARouteIsBuriedWhereThatWasChosen) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  ASSERT_TRUE(Produce(stage->sql(), {.rollback_percent = 0}, 1));
+  const auto serve = Serve(
+      Configure(*stage, SecondFile(*stage), "topics = \"billing.#\"\n", "unrouted = \"dead\"\n"));
+  EXPECT_TRUE(WaitFor([&] { return stage->Count("dead") == 10; })) << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve));
+  EXPECT_THAT(serve->Errors(), ::testing::HasSubstr("messages without a route"));
+}
+
+}  // namespace
+}  // namespace outbox::testing
