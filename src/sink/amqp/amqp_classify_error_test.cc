@@ -1,4 +1,3 @@
-#include <amqp_framing.h>
 
 #include "sink/amqp/classify_error.h"
 #include "tests/support/matchers.h"

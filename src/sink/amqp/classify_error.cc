@@ -1,7 +1,5 @@
 #include "sink/amqp/classify_error.h"
 
-#include <amqp_framing.h>
-
 #include "base/text.h"
 
 namespace outbox::sink {

@@ -1,6 +1,5 @@
 #include "sink/amqp/connection.h"
 
-#include <amqp_framing.h>
 #include <amqp_ssl_socket.h>
 #include <amqp_tcp_socket.h>
 #include <fcntl.h>

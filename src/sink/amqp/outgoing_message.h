@@ -8,7 +8,6 @@
 #pragma once
 
 #include <amqp.h>
-#include <amqp_framing.h>
 
 #include <cstddef>
 #include <string>
