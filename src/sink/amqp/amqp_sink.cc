@@ -118,7 +118,7 @@ class AmqpSink final : public Sink {
     if (!status.ok()) connection_.reset();
   }
 
-  Deadline NextBeat() const { return Deadline::After(options_.heartbeat / 2); }
+  Deadline NextBeat() const { return Deadline::After(milliseconds(options_.heartbeat) / 2); }
 
   void KeepAlive() {
     if (connection_ != nullptr && options_.heartbeat.count() > 0) idle_.Set(NextBeat());

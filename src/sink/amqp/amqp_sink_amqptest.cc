@@ -295,13 +295,13 @@ TEST_F(AmqpSinkTest, AUserWithoutTheRightToWriteCostsNoAttempts) {
 TEST_F(AmqpSinkTest, AMessageOverTheBrokersLimitIsRefusedForGoodAndTheOthersGoOn) {
   const auto set_limit = [](int bytes) {
     return rabbit().Control(
-        {"eval", StrCat("persistent_term:put(max_message_size, ", bytes, ").")});
+        {"eval", StrCat("application:set_env(rabbit, max_message_size, ", bytes, ").")});
   };
   ASSERT_TRUE(set_limit(100'000));
   const auto sink = Make();
   std::vector<Message> messages = MakeMany(5);
   messages[2].payload = std::string(200'000, ' ');
-  auto results = Publish(*sink, messages);
+  const auto results = Publish(*sink, messages);
   EXPECT_THAT(results[2], Fails(Code::kRejected, Disposition::kPermanent));
   messages.erase(messages.begin() + 2);
   ExpectAllOk(Publish(*sink, messages));
@@ -329,10 +329,12 @@ TEST_F(AmqpSinkTest, AnIdleConnectionIsKeptAliveUnderItsName) {
   const auto look = [&]() -> std::pair<std::string, int> {
     std::string output;
     EXPECT_TRUE(
-        rabbit().Control({"list_connections", "user_provided_name", "pid", "recv_oct"}, &output));
+        rabbit().Control({"list_connections", "client_properties", "pid", "recv_oct"}, &output));
     for (const std::string& line : base::Split(output, '\n')) {
       const auto fields = base::Split(line, '\t');
-      if (fields.size() == 3 && fields[0] == name_) return {fields[1], std::stoi(fields[2])};
+      if (fields.size() == 3 && fields[0].find(StrCat('"', name_, '"')) != std::string::npos) {
+        return {fields[1], std::stoi(fields[2])};
+      }
     }
     return {};
   };
