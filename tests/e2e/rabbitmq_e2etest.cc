@@ -53,7 +53,7 @@ TEST_F(RabbitMqEndToEnd, ABrokerKilledUnderLoadLosesNothing) {
                     "--max-attempts", "unlimited",  "--probe-min",  "100ms", "--probe-max", "500ms",
                     "--retry-base",   "100ms",      "--retry-cap",  "500ms"};
   const auto relay = stage->StartRelay("relay", flags);
-  Producer producer(stage->url(), {.per_transaction = 20});
+  Producer producer(stage->url(), {.per_transaction = 20, .pause = std::chrono::milliseconds(50)});
   for (std::size_t kill = 0; kill < kKills; ++kill) {
     const std::int64_t before = stage->Count("delivered");
     ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") > before + 200; }))
@@ -79,7 +79,7 @@ TEST_F(RabbitMqEndToEnd, AMemoryAlarmLongerThanTheLeaseCostsNoAttempt) {
   const Flags flags{"--sink",  Uri(100), "--batch-size",       "100", "--window", "200",
                     "--lease", "10s",    "--dispatch-timeout", "2m"};
   const auto relay = stage->StartRelay("relay", flags);
-  Producer producer(stage->url(), {.per_transaction = 20});
+  Producer producer(stage->url(), {.per_transaction = 20, .pause = std::chrono::milliseconds(20)});
   ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") > 500; })) << relay->Errors();
   ASSERT_TRUE(rabbit_->SetMemoryAlarm(true));
   std::int64_t delivered = -1;
