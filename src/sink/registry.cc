@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "sink/amqp/amqp_sink.h"
 #include "sink/file/file_sink.h"
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
@@ -12,10 +13,12 @@
 namespace outbox::sink {
 namespace {
 
-constexpr std::array<SinkKind, 3> kKinds{{
+constexpr std::array<SinkKind, 5> kKinds{{
     {"stdout", "stdout:", MakeStdoutSink},
     {"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     {"null", "null:", MakeNullSink},
+    {"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
+    {"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
 }};
 
 Status UnknownScheme(std::string_view scheme) {

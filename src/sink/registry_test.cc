@@ -28,6 +28,8 @@ TEST(SinkRegistry, MakesEverySinkItLists) {
   EXPECT_EQ(OpenSink("stdout:").value()->name(), "stdout");
   EXPECT_EQ(OpenSink("null:").value()->name(), "null");
   EXPECT_EQ(OpenSink("file:out.jsonl").value()->name(), "file");
+  EXPECT_EQ(OpenSink("amqp://h/?exchange=x").value()->name(), "rabbitmq");
+  EXPECT_EQ(OpenSink("amqps://h/?exchange=x").value()->name(), "rabbitmq");
 }
 
 TEST(SinkRegistry, NamesTheNearestSchemeAndListsTheRest) {

@@ -1,0 +1,388 @@
+// What is RabbitMQ's own: returns, refusals, alarms, permissions, TLS. One node for all tests.
+#include <fstream>
+#include <future>
+#include <sstream>
+
+#include "base/text.h"
+#include "sink/amqp/amqp_sink.h"
+#include "tests/support/matchers.h"
+#include "tests/support/rabbitmq.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/wait.h"
+
+namespace outbox::testing {
+namespace {
+
+using base::StrCat;
+using std::chrono::seconds;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+const auto* const required = ::testing::AddGlobalTestEnvironment(new RabbitMqRequired);
+
+std::string FileText(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// A node that also takes TLS, with a certificate made out to "localhost" that signs itself.
+struct Node {
+  Node() {
+    TempFolder folder;
+    const Finished made =
+        Process::Run({"openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                      "-keyout", folder.File("key.pem"), "-out", folder.File("cert.pem")});
+    EXPECT_EQ(made.exit_code, 0) << made.standard_error;
+    rabbit = RabbitMq::Start(StrCat("listeners.ssl.1 = 127.0.0.1:", tls_port,
+                                    "\nssl_options.cacertfile = {folder}/cert.pem"
+                                    "\nssl_options.certfile = {folder}/cert.pem"
+                                    "\nssl_options.keyfile = {folder}/key.pem\n"),
+                             {{"cert.pem", FileText(folder.File("cert.pem"))},
+                              {"key.pem", FileText(folder.File("key.pem"))}});
+  }
+  const int tls_port = FreePort();
+  std::unique_ptr<RabbitMq> rabbit;
+};
+
+Node& TheNode() {
+  static Node node;
+  return node;
+}
+
+class AmqpSinkTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(TheNode().rabbit, nullptr);
+    static int number = 0;
+    name_ = StrCat("test-", ++number);
+    client_.emplace(rabbit().port());
+    client_->DeclareExchange(name_);
+    client_->DeclareQueue(name_);
+    client_->Bind(name_, name_, "orders.#");
+  }
+
+  static RabbitMq& rabbit() { return *TheNode().rabbit; }
+  static Deadline Within(std::chrono::milliseconds time) { return Deadline::After(time); }
+  static Deadline Soon() { return Within(seconds(30)); }
+
+  // To the test's exchange, unless `query` names another.
+  std::shared_ptr<Sink> Make(const std::string& query = "") const {
+    return MakeAt(StrCat(rabbit().address(), "?exchange=", name_, query));
+  }
+  static std::shared_ptr<Sink> MakeAt(const std::string& uri) {
+    return sink::MakeAmqpSink(sink::SinkUri::Parse(uri).value()).value();
+  }
+
+  static Message Make(int seq, std::string payload = "{}") {
+    Message message;
+    message.id = Uuid::NewV7();
+    message.seq = seq;
+    message.topic = "orders.order.created.v1";
+    message.payload = std::move(payload);
+    message.attempt = 1;
+    return message;
+  }
+  static std::vector<Message> MakeMany(int count, const std::string& payload = "{}") {
+    std::vector<Message> messages;
+    for (int i = 0; i < count; ++i) messages.push_back(Make(i, payload));
+    return messages;
+  }
+  static std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages,
+                                     Deadline deadline = Soon()) {
+    std::vector<Status> results(messages.size(), Status::Retry(Code::kInternal, "not attempted"));
+    sink.Publish(messages, results, deadline);
+    return results;
+  }
+  static std::size_t CountOk(const std::vector<Status>& results) {
+    return static_cast<std::size_t>(
+        std::count_if(results.begin(), results.end(), [](const Status& s) { return s.ok(); }));
+  }
+  static void ExpectAllOk(const std::vector<Status>& results) {
+    for (const Status& result : results) ASSERT_OK(result);
+  }
+  std::vector<std::string> QueuedIds() {
+    std::vector<std::string> ids;
+    while (const auto message = client_->Get(name_)) ids.push_back(message->message_id);
+    return ids;
+  }
+
+  std::string name_;
+  std::optional<RabbitClient> client_;
+};
+
+MATCHER_P2(Fails, code, disposition, "") {
+  *result_listener << arg.ToString();
+  return arg.code() == code && arg.disposition() == disposition;
+}
+
+TEST_F(AmqpSinkTest, AConsumerSeesTheProperties) {
+  const auto sink = Make("&routing_key=orders.{event_type}");
+  Message message = Make(7, R"({ "a" : 1 })");
+  message.event_type = "OrderCreated";
+  message.headers = {{"x-shop", "north"}, {"traceparent", "00-ab-cd-01"}};
+  message.created_at = Timestamp(std::chrono::microseconds(1'700'000'000'123'456));
+  ASSERT_OK(Publish(*sink, {message})[0]);
+  const auto arrived = client_->Get(name_);
+  ASSERT_TRUE(arrived);
+  EXPECT_EQ(arrived->message_id, message.id.ToString());
+  EXPECT_EQ(arrived->type, "OrderCreated");
+  EXPECT_EQ(arrived->app_id, "outboxd");
+  EXPECT_EQ(arrived->content_type, "application/json");
+  EXPECT_EQ(arrived->timestamp, 1'700'000'000u);
+  EXPECT_EQ(arrived->delivery_mode, 2);
+  EXPECT_EQ(arrived->routing_key, "orders.OrderCreated");
+  EXPECT_EQ(arrived->body, message.payload);
+  EXPECT_EQ(arrived->headers.at("x-shop"), "north");
+  EXPECT_EQ(arrived->headers.at("traceparent"), "00-ab-cd-01");
+  EXPECT_EQ(arrived->headers.at("outbox-seq"), "7");
+}
+
+TEST_F(AmqpSinkTest, NothingIsConfirmedOnceTheBindingIsGone) {
+  const auto sink = Make();
+  ExpectAllOk(Publish(*sink, MakeMany(100)));
+  client_->Unbind(name_, name_, "orders.#");
+  const auto results = Publish(*sink, MakeMany(300));
+  EXPECT_THAT(results, Each(Fails(Code::kRejected, Disposition::kRetry)));
+  EXPECT_THAT(results[0].message(),
+              HasSubstr("no queue is bound for routing key 'orders.order.created.v1'"));
+  EXPECT_EQ(client_->Count(name_), 100u);
+  client_->Bind(name_, name_, "orders.#");
+  ExpectAllOk(Publish(*sink, MakeMany(100)));
+  EXPECT_EQ(client_->Count(name_), 200u);
+}
+
+TEST_F(AmqpSinkTest, WithoutMandatoryAnUnroutableMessageIsLostAsAsked) {
+  client_->Unbind(name_, name_, "orders.#");
+  ExpectAllOk(Publish(*Make("&mandatory=false"), MakeMany(3)));
+}
+
+TEST_F(AmqpSinkTest, ReturnedBodiesDoNotStopTheFlow) {
+  client_->Unbind(name_, name_, "orders.#");
+  const auto results = Publish(*Make(), MakeMany(150, std::string(300'000, ' ')));
+  EXPECT_THAT(results, Each(Fails(Code::kRejected, Disposition::kRetry)));
+}
+
+TEST_F(AmqpSinkTest, AFullQueueRefusesWhatItCanNotHold) {
+  const std::string full = name_ + "-full";
+  client_->DeclareQueue(full, 5);
+  client_->Bind(full, name_, "small.#");
+  const auto sink = Make();
+  std::vector<Message> messages = MakeMany(40);
+  for (std::size_t i = 0; i < messages.size(); i += 2) messages[i].topic = "small.thing";
+  const auto results = Publish(*sink, messages);
+  std::size_t held = 0;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (i % 2 == 1) {
+      EXPECT_OK(results[i]);
+    } else if (results[i].ok()) {
+      ++held;
+    } else {
+      EXPECT_THAT(results[i], Fails(Code::kRejected, Disposition::kRetry));
+    }
+  }
+  EXPECT_EQ(held, client_->Count(full));
+  EXPECT_GE(held, 5u);
+  EXPECT_LT(held, 20u);
+}
+
+TEST_F(AmqpSinkTest, AnAlarmHoldsMessagesBackAndTheyGoOnAfterIt) {
+  const auto sink = Make();
+  ExpectAllOk(Publish(*sink, MakeMany(10)));
+  QueuedIds();
+  ASSERT_TRUE(rabbit().SetMemoryAlarm(true));
+
+  // The broker says so when it sees the first message after the alarm.
+  const auto doubtful = MakeMany(5);
+  const auto first = Publish(*sink, doubtful, Within(seconds(2)));
+  EXPECT_LT(CountOk(first), doubtful.size());
+  for (const Status& result : first) {
+    if (result.ok()) continue;
+    EXPECT_THAT(result, Fails(Code::kUnavailable, Disposition::kInDoubt));
+  }
+  // From then on nothing is sent.
+  const auto held_back = MakeMany(5);
+  const auto start = Deadline::Clock::now();
+  const auto second = Publish(*sink, held_back, Within(seconds(1)));
+  EXPECT_THAT(second, Each(Fails(Code::kUnavailable, Disposition::kSinkDown)));
+  EXPECT_LT(Deadline::Clock::now() - start, seconds(10));
+  EXPECT_OK(sink->Open(Soon()));  // the connection is the old one: a new one would send again
+
+  const auto after = MakeMany(500);
+  auto going_on = std::async(
+      std::launch::async, [&] { return Publish(*sink, after, Within(std::chrono::seconds(60))); });
+  EXPECT_TRUE(rabbit().SetMemoryAlarm(false));
+  ExpectAllOk(going_on.get());
+
+  std::map<std::string, int> seen;
+  ASSERT_TRUE(WaitFor([&] {
+    for (const std::string& id : QueuedIds()) ++seen[id];
+    return seen.size() >= doubtful.size() + after.size();
+  }));
+  for (const Message& message : after) EXPECT_EQ(seen[message.id.ToString()], 1);
+  for (const Message& message : held_back) EXPECT_EQ(seen.count(message.id.ToString()), 0u);
+}
+
+TEST_F(AmqpSinkTest, AHangingBrokerDoesNotHoldALargeBatchPastItsDeadline) {
+  const auto sink = Make();
+  ExpectAllOk(Publish(*sink, MakeMany(1)));
+  rabbit().Freeze();
+  const auto start = Deadline::Clock::now();
+  const auto results =
+      Publish(*sink, MakeMany(60, std::string(1'000'000, ' ')), Within(seconds(2)));
+  const auto took = Deadline::Clock::now() - start;
+  rabbit().Thaw();
+  EXPECT_EQ(CountOk(results), 0u);
+  EXPECT_EQ(results.front().disposition(), Disposition::kInDoubt) << results.front().ToString();
+  EXPECT_EQ(results.back().disposition(), Disposition::kSinkDown) << results.back().ToString();
+  EXPECT_LT(took, seconds(10));
+  ExpectAllOk(Publish(*sink, MakeMany(1)));
+}
+
+TEST_F(AmqpSinkTest, AMissingExchangeIsNamed) {
+  const auto sink = MakeAt(rabbit().address() + "?exchange=nobody-made-this");
+  const Status opened = sink->Open(Soon());
+  EXPECT_THAT(opened, Fails(Code::kNotFound, Disposition::kSinkDown));
+  EXPECT_THAT(opened.message(), HasSubstr("nobody-made-this"));
+  EXPECT_THAT(Publish(*sink, MakeMany(2)), Each(Fails(Code::kNotFound, Disposition::kSinkDown)));
+}
+
+TEST_F(AmqpSinkTest, DeclaresAnExchangeWhenAsked) {
+  const std::string declared = name_ + "-declared";
+  const std::string uri = StrCat(rabbit().address(), "?declare=true&exchange=", declared);
+  const auto sink = MakeAt(uri + "&type=fanout");
+  ASSERT_OK(sink->Open(Soon()));
+  client_->Bind(name_, declared, "");
+  ExpectAllOk(Publish(*sink, MakeMany(1)));
+  const Status other_type = MakeAt(uri + "&type=direct")->Open(Soon());
+  EXPECT_THAT(other_type, Fails(Code::kInvalidArgument, Disposition::kSinkDown));
+}
+
+TEST_F(AmqpSinkTest, TheDefaultExchangeReachesQueuesByName) {
+  const auto sink = MakeAt(StrCat(rabbit().address(), "?routing_key=", name_));
+  ExpectAllOk(Publish(*sink, MakeMany(3)));
+  EXPECT_EQ(client_->Count(name_), 3u);
+}
+
+TEST_F(AmqpSinkTest, AnExchangeDeletedUnderwayIsNobodysFault) {
+  const auto sink = Make();
+  ExpectAllOk(Publish(*sink, MakeMany(1)));
+  client_->DeleteExchange(name_);
+  EXPECT_THAT(Publish(*sink, MakeMany(3)), Each(Fails(Code::kNotFound, Disposition::kInDoubt)));
+  EXPECT_THAT(Publish(*sink, MakeMany(3)), Each(Fails(Code::kNotFound, Disposition::kSinkDown)));
+  client_->DeclareExchange(name_);
+  client_->Bind(name_, name_, "orders.#");
+  ExpectAllOk(Publish(*sink, MakeMany(3)));
+}
+
+TEST_F(AmqpSinkTest, AWrongVirtualHostIsNamed) {
+  const auto sink = MakeAt(StrCat("amqp://127.0.0.1:", rabbit().port(), "/nowhere?exchange=x"));
+  const Status opened = sink->Open(Soon());
+  EXPECT_THAT(opened, Fails(Code::kNotFound, Disposition::kSinkDown));
+  EXPECT_THAT(opened.message(), HasSubstr("nowhere"));
+}
+
+TEST_F(AmqpSinkTest, AUserWithoutTheRightToWriteCostsNoAttempts) {
+  ASSERT_TRUE(rabbit().Control({"add_user", name_, "secret"}));
+  ASSERT_TRUE(rabbit().Control({"set_permissions", name_, "", "", ".*"}));
+  const auto sink = MakeAt(
+      StrCat("amqp://", name_, ":secret@127.0.0.1:", rabbit().port(), "/%2F?exchange=", name_));
+  EXPECT_THAT(Publish(*sink, MakeMany(3)), Each(Fails(Code::kPermission, Disposition::kSinkDown)));
+  EXPECT_EQ(client_->Count(name_), 0u);
+}
+
+TEST_F(AmqpSinkTest, AMessageOverTheBrokersLimitIsRefusedForGoodAndTheOthersGoOn) {
+  const auto set_limit = [](int bytes) {
+    return rabbit().Control(
+        {"eval", StrCat("application:set_env(rabbit, max_message_size, ", bytes, ").")});
+  };
+  ASSERT_TRUE(set_limit(100'000));
+  const auto sink = Make();
+  std::vector<Message> messages = MakeMany(5);
+  messages[2].payload = std::string(200'000, ' ');
+  const auto results = Publish(*sink, messages);
+  EXPECT_THAT(results[2], Fails(Code::kRejected, Disposition::kPermanent));
+  messages.erase(messages.begin() + 2);
+  ExpectAllOk(Publish(*sink, messages));
+  ASSERT_TRUE(set_limit(134'217'728));
+}
+
+TEST_F(AmqpSinkTest, TriesEachHostInTurn) {
+  const auto sink = MakeAt(StrCat("amqp://127.0.0.1:", FreePort(), ",127.0.0.1:", rabbit().port(),
+                                  "/%2F?exchange=", name_));
+  ASSERT_OK(sink->Open(Soon()));
+  ExpectAllOk(Publish(*sink, MakeMany(2)));
+}
+
+TEST_F(AmqpSinkTest, ASmallWindowTakesALargeBatch) {
+  std::vector<Message> messages = MakeMany(200);
+  ExpectAllOk(Publish(*Make("&window=3"), messages));
+  std::vector<std::string> sent;
+  for (const Message& message : messages) sent.push_back(message.id.ToString());
+  EXPECT_EQ(QueuedIds(), sent) << "in order";
+}
+
+TEST_F(AmqpSinkTest, AnIdleConnectionIsKeptAliveUnderItsName) {
+  const auto sink = Make(StrCat("&heartbeat=1s&connection_name=", name_));
+  ASSERT_OK(sink->Open(Soon()));
+  const auto look = [&]() -> std::pair<std::string, int> {
+    std::string output;
+    EXPECT_TRUE(
+        rabbit().Control({"list_connections", "client_properties", "pid", "recv_oct"}, &output));
+    for (const std::string& line : base::Split(output, '\n')) {
+      const auto fields = base::Split(line, '\t');
+      if (fields.size() == 3 && fields[0].find(StrCat('"', name_, '"')) != std::string::npos) {
+        return {fields[1], std::stoi(fields[2])};
+      }
+    }
+    return {};
+  };
+  const auto [pid, bytes] = look();
+  ASSERT_NE(pid, "");
+  // Eight bytes a heartbeat: after so many the broker would have missed them long ago.
+  EXPECT_TRUE(WaitFor([&] { return look().second >= bytes + 10 * 8; }));
+  EXPECT_EQ(look().first, pid);
+  ExpectAllOk(Publish(*sink, MakeMany(2)));
+  EXPECT_EQ(look().first, pid);
+}
+
+TEST_F(AmqpSinkTest, AConnectionClosedWhileIdleFailsNoMessage) {
+  const auto sink = Make();
+  ExpectAllOk(Publish(*sink, MakeMany(1)));
+  ASSERT_TRUE(rabbit().Control({"close_all_connections", "maintenance"}));
+  client_.emplace(rabbit().port());
+  ExpectAllOk(Publish(*sink, MakeMany(3)));
+}
+
+class AmqpTlsTest : public AmqpSinkTest {
+ protected:
+  std::shared_ptr<Sink> MakeTls(const std::string& host, const std::string& query) const {
+    return MakeAt(StrCat("amqps://guest:guest@", host, ":", TheNode().tls_port,
+                         "/%2F?exchange=", name_, query));
+  }
+  static std::string Ca() { return StrCat("&tls_ca=", rabbit().folder(), "/cert.pem"); }
+};
+
+TEST_F(AmqpTlsTest, DeliversToAServerItCanVerify) {
+  const auto sink = MakeTls("localhost", Ca());
+  ASSERT_OK(sink->Open(Soon()));
+  ExpectAllOk(Publish(*sink, MakeMany(200, std::string(10'000, ' '))));
+  EXPECT_EQ(client_->Count(name_), 200u);
+}
+
+TEST_F(AmqpTlsTest, RefusesAServerItCanNotVerify) {
+  EXPECT_THAT(MakeTls("localhost", "")->Open(Soon()),
+              Fails(Code::kUnavailable, Disposition::kSinkDown));
+  const Status other_name = MakeTls("127.0.0.1", Ca())->Open(Soon());
+  EXPECT_THAT(other_name, Fails(Code::kUnavailable, Disposition::kSinkDown));
+  EXPECT_THAT(MakeTls("localhost", "&tls_ca=/no/such.pem")->Open(Soon()),
+              Fails(Code::kInvalidArgument, Disposition::kSinkDown));
+}
+
+TEST_F(AmqpTlsTest, VerifiesNothingOnlyWhenToldSo) {
+  ExpectAllOk(Publish(*MakeTls("127.0.0.1", "&tls_verify=false"), MakeMany(2)));
+}
+
+}  // namespace
+}  // namespace outbox::testing
