@@ -8,14 +8,17 @@
 #include "sink/file/file_sink.h"
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
+#include "sink/http/http_sink.h"
 
 namespace outbox::sink {
 namespace {
 
-constexpr std::array<SinkKind, 3> kKinds{{
+constexpr std::array<SinkKind, 5> kKinds{{
     {"stdout", "stdout:", MakeStdoutSink},
     {"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     {"null", "null:", MakeNullSink},
+    {"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
+    {"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
 }};
 
 Status UnknownScheme(std::string_view scheme) {
