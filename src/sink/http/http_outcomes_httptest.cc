@@ -237,10 +237,10 @@ TEST_F(HttpOutcomes, AnExplicitProxyIsUsedAndTheEnvironmentsIsNot) {
   setenv("http_proxy", "http://127.0.0.1:1", 1);
   EXPECT_OK(PublishOne(*At("/ok")));
   unsetenv("http_proxy");
-  const auto sink = SinkAt("http://hooks.example/ok?outbox.proxy=" + server_->url());
-  EXPECT_OK(PublishOne(*sink));
-  const auto request = server_->requests().back();
-  EXPECT_EQ(request.target, "http://hooks.example/ok");
+  const auto proxy = HttpServer::Start({});
+  ASSERT_NE(proxy, nullptr);
+  EXPECT_OK(PublishOne(*SinkAt("http://hooks.example/ok?outbox.proxy=" + proxy->url())));
+  EXPECT_EQ(proxy->requests().at(0).target, "http://hooks.example/ok");
 }
 
 }  // namespace

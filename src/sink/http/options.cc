@@ -60,7 +60,10 @@ Status ReadUrl(const SinkUri& uri, HttpOptions& options) {
     return Status::Invalid(StrCat("the address of the ", uri.scheme, ": sink: ", what))
         .WithHint(StrCat("write it as ", uri.scheme, "://host:port/path?outbox.option=value"));
   };
-  if (!uri.target.starts_with("//")) return malformed("has no host");
+  // curl forgives a third slash.
+  if (!uri.target.starts_with("//") || uri.target.starts_with("///")) {
+    return malformed("has no host");
+  }
   const UrlHandle url(curl_url());
   const CURLUcode parsed = curl_url_set(url.get(), CURLUPART_URL, UrlText(uri).c_str(), 0);
   if (parsed != CURLUE_OK) return malformed(curl_url_strerror(parsed));
