@@ -82,7 +82,7 @@ TEST_F(HttpTls, AServerThatSpeaksNoTlsIsASinkThatIsDown) {
   EXPECT_EQ(PublishOne(*sink).disposition(), Disposition::kSinkDown);
 }
 
-// Node's server, since ours speaks HTTP/1.1 only. It answers with the protocol as the status text.
+// Node's server, since ours speaks HTTP/1.1 only. It answers with the protocol it was asked in.
 TEST_F(HttpTls, Http2SharesOneConnection) {
   OUTBOX_REQUIRE_PROGRAM("node");
   const Certificate certificate = MakeCertificate("IP:127.0.0.1");
@@ -98,6 +98,7 @@ const options = {cert: fs.readFileSync(folder + '/cert.pem'),
 let connections = 0;
 const server = require('http2').createSecureServer(options, (request, response) => {
   request.resume();
+  if (request.url == '/hang') return;
   request.on('end', () => {
     response.writeHead(418);
     response.end('version ' + request.httpVersion + ' connections ' + connections + '.');
@@ -109,12 +110,16 @@ server.listen(Number(port), '127.0.0.1');
   ASSERT_NE(node, nullptr);
   const std::string url =
       base::StrCat("https://127.0.0.1:", node->port(), "/?outbox.allow=127.0.0.0/8", Ca());
+  const std::string hanging =
+      base::StrCat("https://127.0.0.1:", node->port(), "/hang?outbox.allow=127.0.0.0/8", Ca());
   for (const Status& status : PublishAll(*SinkAt(url), SomeMessages(200))) {
     EXPECT_EQ(status.disposition(), Disposition::kPermanent);
     EXPECT_THAT(status.message(), HasSubstr("version 2.0 connections 1."));
   }
   EXPECT_THAT(PublishOne(*SinkAt(url + "&outbox.http2=false")).message(),
               HasSubstr("version 1.1 connections 2."));
+  const Status unanswered = PublishOne(*SinkAt(hanging + "&outbox.timeout=1s"));
+  EXPECT_EQ(unanswered.disposition(), Disposition::kInDoubt) << unanswered.ToString();
 }
 
 }  // namespace
