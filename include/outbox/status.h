@@ -8,6 +8,7 @@
 // Thread-safety: values; distinct objects may be used from distinct threads.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -83,6 +84,12 @@ class [[nodiscard]] Status {
     native_ = std::move(native);
     return std::move(*this);
   }
+  // Adds how long the other side asks to be left alone. The relay waits for at least this long
+  // (but not for more than a day) before it tries the message again.
+  Status&& WithRetryAfter(std::chrono::milliseconds wait) && {
+    retry_after_ = wait;
+    return std::move(*this);
+  }
 
   bool ok() const noexcept { return code_ == Code::kOk; }
   Code code() const noexcept { return code_; }
@@ -90,6 +97,7 @@ class [[nodiscard]] Status {
   const std::string& message() const noexcept { return message_; }
   const std::string& hint() const noexcept { return hint_; }
   const std::string& native() const noexcept { return native_; }
+  std::optional<std::chrono::milliseconds> retry_after() const noexcept { return retry_after_; }
 
   // "message (native)": one line, without the hint.
   std::string ToString() const;
@@ -100,6 +108,7 @@ class [[nodiscard]] Status {
   std::string message_;
   std::string hint_;
   std::string native_;
+  std::optional<std::chrono::milliseconds> retry_after_;
 };
 
 // A value, or the Status that says why there is none. Member names follow std::expected, so that it

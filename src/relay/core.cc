@@ -25,6 +25,8 @@ constexpr milliseconds kLastSettles{3000};
 constexpr int kCrashesForgiven = 1;
 constexpr milliseconds kStandbyPollMin{100};
 constexpr milliseconds kStandbyPollMax{1000};
+// A destination that asks for more is asked again after this long.
+constexpr milliseconds kRetryAfterMax = std::chrono::hours(24);
 constexpr double kPollGrowth = 1.6;
 constexpr TimePoint kNever = TimePoint::max();
 
@@ -263,7 +265,9 @@ void Core::Decide(HeldClaim& held, std::size_t index, const Status& result) {
         outcome.kind = Kind::kDead;
       } else {
         outcome.kind = Kind::kRetry;
-        outcome.retry_in = options_.retry.DelayAfter(message.attempt, random_.Unit());
+        outcome.retry_in =
+            std::max(options_.retry.DelayAfter(message.attempt, random_.Unit()),
+                     std::min(result.retry_after().value_or(milliseconds(0)), kRetryAfterMax));
       }
       break;
   }

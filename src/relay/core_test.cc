@@ -183,6 +183,20 @@ TEST_F(CoreTest, WorkSignalEndsTheWait) {
   EXPECT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
 }
 
+TEST_F(CoreTest, WaitsAtLeastAsLongAsTheDestinationAsksButNotForEver) {
+  const auto retry_in = [&](milliseconds asked) {
+    Claim(1);
+    Publish(Status::Retry(Code::kRejected, "busy").WithRetryAfter(asked));
+    const auto settle = NextSettle();
+    core().OnSettled(*settle, {});
+    now_ += seconds(1);
+    return settle->outcomes[0].retry_in;
+  };
+  EXPECT_EQ(retry_in(milliseconds(5)), seconds(1)) << "the policy's own delay is longer";
+  EXPECT_EQ(retry_in(std::chrono::hours(2)), std::chrono::hours(2));
+  EXPECT_EQ(retry_in(std::chrono::hours(240)), std::chrono::hours(24));
+}
+
 TEST_F(CoreTest, FailureIsRetriedByPolicyAndDeadAtExactlyTheLastAttempt) {
   Claim(1, 2);
   Publish(Status::Retry(Code::kRejected, "no"));

@@ -9,16 +9,19 @@
 #include "sink/file/file_sink.h"
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
+#include "sink/http/http_sink.h"
 
 namespace outbox::sink {
 namespace {
 
-constexpr std::array<SinkKind, 5> kKinds{{
+constexpr std::array<SinkKind, 7> kKinds{{
     {"stdout", "stdout:", MakeStdoutSink},
     {"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     {"null", "null:", MakeNullSink},
     {"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
     {"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
+    {"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
+    {"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
 }};
 
 Status UnknownScheme(std::string_view scheme) {

@@ -30,6 +30,8 @@ TEST(SinkRegistry, MakesEverySinkItLists) {
   EXPECT_EQ(OpenSink("file:out.jsonl").value()->name(), "file");
   EXPECT_EQ(OpenSink("amqp://h/?exchange=x").value()->name(), "rabbitmq");
   EXPECT_EQ(OpenSink("amqps://h/?exchange=x").value()->name(), "rabbitmq");
+  EXPECT_EQ(OpenSink("http://hooks.example/x").value()->name(), "http");
+  EXPECT_EQ(OpenSink("https://hooks.example/x?a=1&wait").value()->name(), "http");
 }
 
 TEST(SinkRegistry, NamesTheNearestSchemeAndListsTheRest) {

@@ -10,6 +10,13 @@ namespace outbox::sink {
 
 using base::StrCat;
 
+namespace {
+
+// The query of a web address belongs to the destination, which may like "?wait" as well.
+bool OwnsItsQuery(std::string_view scheme) { return scheme == "http" || scheme == "https"; }
+
+}  // namespace
+
 Result<SinkUri> SinkUri::Parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view scheme = text.substr(0, colon);
@@ -28,9 +35,11 @@ Result<SinkUri> SinkUri::Parse(std::string_view text) {
   const std::size_t question = rest.find('?');
   uri.target = rest.substr(0, question);
   if (question == std::string_view::npos) return uri;
-  for (const std::string& option : base::Split(rest.substr(question + 1), '&')) {
+  uri.query = rest.substr(question + 1);
+  for (const std::string& option : base::Split(uri.query, '&')) {
     if (option.empty()) continue;
     const std::size_t equals = option.find('=');
+    if (equals == std::string::npos && OwnsItsQuery(uri.scheme)) continue;
     if (equals == std::string::npos || equals == 0) {
       return Status::Invalid(StrCat("the options of the ", uri.scheme, ": sink are malformed"))
           .WithHint("write them as ?name=value&name=value");

@@ -17,6 +17,8 @@ struct SinkUri {
   std::string target;
   // Percent-decoded, in the order given.
   std::vector<std::pair<std::string, std::string>> options;
+  // After "?", as it was written: for http: and https:, where it is the destination's own.
+  std::string query = {};
 
   // The error never repeats the address, which may hold a password.
   static Result<SinkUri> Parse(std::string_view text);

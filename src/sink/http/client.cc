@@ -1,0 +1,97 @@
+#include "sink/http/client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace outbox::sink {
+namespace {
+
+// curl has timers of its own; this is only the longest nap.
+constexpr std::chrono::milliseconds kPollMax{1000};
+
+}  // namespace
+
+Client::Client(const HttpOptions& options) : options_(options), multi_(curl_multi_init()) {
+  curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(options_.concurrency));
+  curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+  usable_ = multi_ != nullptr;
+}
+
+Client::~Client() {
+  for (const auto& transfer : in_flight_) {
+    curl_multi_remove_handle(multi_.get(), transfer->handle());
+  }
+}
+
+void Client::Send(const std::function<HttpRequest(std::size_t)>& make, std::span<Status> results,
+                  Deadline deadline) {
+  down_.reset();
+  std::size_t next = 0;
+  while (usable_ && !deadline.passed()) {
+    while (!down_ && next < results.size() && in_flight_.size() < options_.concurrency) {
+      if (!Start(next, make(next), deadline)) break;
+      ++next;
+    }
+    if (in_flight_.empty()) break;
+    int running = 0;
+    usable_ = curl_multi_perform(multi_.get(), &running) == CURLM_OK;
+    if (!usable_ || Collect(results)) continue;
+    const auto nap = std::min(deadline.remaining(), kPollMax);
+    usable_ = curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(nap.count()), nullptr) ==
+              CURLM_OK;
+  }
+  GiveUp(results);
+  if (next == 0) return;
+  const Status not_sent = down_.value_or(Status::SinkDown(base::StrCat(
+      options_.endpoint.ToString(), " was too slow for the messages before this one")));
+  std::fill(results.begin() + static_cast<std::ptrdiff_t>(next), results.end(), not_sent);
+}
+
+bool Client::Start(std::size_t index, HttpRequest request, Deadline deadline) {
+  if (idle_.empty()) idle_.push_back(std::make_unique<Transfer>(options_));
+  Transfer& transfer = *idle_.back();
+  transfer.Prepare(index, std::move(request), std::min(options_.timeout, deadline.remaining()));
+  usable_ = curl_multi_add_handle(multi_.get(), transfer.handle()) == CURLM_OK;
+  if (!usable_) return false;
+  in_flight_.push_back(std::move(idle_.back()));
+  idle_.pop_back();
+  return true;
+}
+
+bool Client::Collect(std::span<Status> results) {
+  bool any = false;
+  int queued = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &queued)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode code = message->data.result;
+    Transfer* transfer = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+    const auto found =
+        std::find_if(in_flight_.begin(), in_flight_.end(),
+                     [&](const auto& candidate) { return candidate.get() == transfer; });
+    Settle(*transfer, code, results);
+    idle_.push_back(std::move(*found));
+    in_flight_.erase(found);
+    any = true;
+  }
+  return any;
+}
+
+void Client::Settle(Transfer& transfer, CURLcode code, std::span<Status> results) {
+  Status& result = results[transfer.index()];
+  result = transfer.Finish(code);
+  curl_multi_remove_handle(multi_.get(), transfer.handle());
+  if (result.disposition() == Disposition::kSinkDown) down_ = result;
+}
+
+void Client::GiveUp(std::span<Status> results) {
+  for (auto& transfer : in_flight_) {
+    Settle(*transfer, CURLE_OPERATION_TIMEDOUT, results);
+    idle_.push_back(std::move(transfer));
+  }
+  in_flight_.clear();
+}
+
+}  // namespace outbox::sink

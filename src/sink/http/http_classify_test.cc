@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include "sink/http/classify_error.h"
+#include "tests/support/matchers.h"
+
+namespace outbox::sink {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+HttpOptions Options() {
+  HttpOptions options;
+  options.endpoint = {.host = "hooks.example", .port = 443};
+  options.hidden = {"hunter2"};
+  return options;
+}
+
+Status Answered(long status) {
+  return ClassifyExchange({.status = status, .sent = true, .response = "why"}, Options());
+}
+
+TEST(HttpClassify, OnlyA2xxIsSuccess) {
+  for (const long status : {200, 201, 202, 204, 299}) EXPECT_OK(Answered(status));
+  struct Case {
+    long status;
+    Disposition disposition;
+    Code code;
+  };
+  for (const Case& c : {
+           Case{301, Disposition::kPermanent, Code::kRejected},
+           Case{302, Disposition::kPermanent, Code::kRejected},
+           Case{304, Disposition::kPermanent, Code::kRejected},
+           Case{308, Disposition::kPermanent, Code::kRejected},
+           Case{400, Disposition::kPermanent, Code::kRejected},
+           Case{401, Disposition::kSinkDown, Code::kPermission},
+           Case{403, Disposition::kPermanent, Code::kRejected},
+           Case{404, Disposition::kPermanent, Code::kRejected},
+           Case{407, Disposition::kSinkDown, Code::kPermission},
+           Case{408, Disposition::kRetry, Code::kUnavailable},
+           Case{410, Disposition::kPermanent, Code::kRejected},
+           Case{413, Disposition::kPermanent, Code::kRejected},
+           Case{422, Disposition::kPermanent, Code::kRejected},
+           Case{425, Disposition::kRetry, Code::kUnavailable},
+           Case{429, Disposition::kRetry, Code::kUnavailable},
+           Case{500, Disposition::kRetry, Code::kUnavailable},
+           Case{503, Disposition::kRetry, Code::kUnavailable},
+           Case{599, Disposition::kRetry, Code::kUnavailable},
+       }) {
+    const Status result = Answered(c.status);
+    EXPECT_EQ(result.disposition(), c.disposition) << result.ToString();
+    EXPECT_EQ(result.code(), c.code) << result.ToString();
+    EXPECT_EQ(result.native(), "HTTP " + std::to_string(c.status));
+    EXPECT_THAT(result.message(), HasSubstr("hooks.example:443 answered"));
+    EXPECT_THAT(result.message(), HasSubstr(": why"));
+  }
+  EXPECT_THAT(Answered(301).message(), HasSubstr("redirects are not followed"));
+  EXPECT_THAT(Answered(410).hint(), HasSubstr("remove this sink"));
+}
+
+TEST(HttpClassify, WithoutAnAnswerItMattersWhetherAnythingWasSent) {
+  for (const CURLcode code :
+       {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT,
+        CURLE_OPERATION_TIMEDOUT, CURLE_SSL_CONNECT_ERROR, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
+        CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE}) {
+    const Status down = ClassifyExchange({.code = code}, Options());
+    EXPECT_EQ(down.disposition(), Disposition::kSinkDown) << down.ToString();
+  }
+  for (const CURLcode code : {CURLE_OPERATION_TIMEDOUT, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
+                              CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY}) {
+    const Status doubt = ClassifyExchange({.code = code, .sent = true}, Options());
+    EXPECT_EQ(doubt.disposition(), Disposition::kInDoubt) << doubt.ToString();
+  }
+}
+
+TEST(HttpClassify, AConfirmationMustBeWholeAndARefusalNeedNot) {
+  const auto cut = [](long status) {
+    return ClassifyExchange({.code = CURLE_PARTIAL_FILE, .status = status, .sent = true}, Options())
+        .disposition();
+  };
+  EXPECT_EQ(cut(200), Disposition::kInDoubt);
+  EXPECT_EQ(cut(100), Disposition::kInDoubt);
+  EXPECT_EQ(cut(400), Disposition::kPermanent);
+  EXPECT_EQ(cut(500), Disposition::kRetry);
+  EXPECT_OK(ClassifyExchange(
+      {.code = CURLE_WRITE_ERROR, .status = 200, .sent = true, .cut_off = true}, Options()));
+}
+
+TEST(HttpClassify, TlsFailuresSayWhatToDo) {
+  const Status status = ClassifyExchange(
+      {.code = CURLE_PEER_FAILED_VERIFICATION, .detail = "self-signed certificate"}, Options());
+  EXPECT_EQ(status.code(), Code::kPermission);
+  EXPECT_THAT(status.message(), HasSubstr("self-signed certificate"));
+  EXPECT_THAT(status.hint(), HasSubstr("outbox.tls_ca"));
+}
+
+TEST(HttpClassify, ABlockedAddressIsPermanentAndNotTold) {
+  const Status status = ClassifyExchange(
+      {.code = CURLE_COULDNT_CONNECT, .detail = "connect to 10.1.2.3", .blocked = true}, Options());
+  EXPECT_EQ(status.disposition(), Disposition::kPermanent);
+  EXPECT_EQ(status.message(), "hooks.example:443: address not allowed");
+}
+
+TEST(HttpClassify, CleansWhatTheServerSays) {
+  const Status status =
+      ClassifyExchange({.status = 500,
+                        .sent = true,
+                        .response = "\x1b[31mno\r\nhunter2\x00 " + std::string(5000, 'x')},
+                       Options());
+  EXPECT_THAT(status.message(), Not(HasSubstr("hunter2")));
+  EXPECT_LT(status.message().size(), 1200u);
+  for (const char c : status.message()) EXPECT_FALSE(c >= 0 && c < 0x20) << int{c};
+}
+
+TEST(HttpClassify, PassesRetryAfterOn) {
+  const Status status = ClassifyExchange(
+      {.status = 429, .sent = true, .retry_after = std::chrono::seconds(7)}, Options());
+  EXPECT_EQ(status.retry_after(), std::chrono::seconds(7));
+}
+
+}  // namespace
+}  // namespace outbox::sink

@@ -1,0 +1,247 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "sink/http/http_test_sink.h"
+#include "tests/support/http_server.h"
+#include "tests/support/matchers.h"
+#include "tests/support/server.h"
+#include "tests/support/wait.h"
+
+namespace outbox::sink {
+namespace {
+
+using outbox::testing::HttpServer;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Ending = HttpServer::Ending;
+using Reply = HttpServer::Reply;
+
+constexpr const char* kAllow = "outbox.allow=127.0.0.0/8";
+
+std::string HttpDate(std::time_t at) {
+  std::tm parts{};
+  gmtime_r(&at, &parts);
+  char text[64];
+  std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return text;
+}
+
+// Answers as the first part of the path says.
+Reply Script(const HttpServer::Request& request) {
+  const std::string path = request.target.substr(1, request.target.find_first_of("?/", 1) - 1);
+  if (path == "ok") return {};
+  if (path == "moved") return {.status = 301, .headers = {{"Location", "/ok"}}, .body = "there"};
+  if (path == "busy") return {.status = 429, .headers = {{"Retry-After", "120"}}};
+  if (path == "date") {
+    return {.status = 503, .headers = {{"Retry-After", HttpDate(std::time(nullptr) + 600)}}};
+  }
+  if (path == "past") return {.status = 503, .headers = {{"Retry-After", HttpDate(1'000'000'000)}}};
+  if (path == "reset") return {.ending = Ending::kReset};
+  if (path == "cut") return {.body = "0123456789", .ending = Ending::kCutOff};
+  if (path == "hang") return {.ending = Ending::kHang};
+  if (path == "slow") return {.body = std::string(20, 'x'), .per_byte = milliseconds(5)};
+  if (path == "drip") return {.body = std::string(100'000, 'x'), .per_byte = milliseconds(20)};
+  if (path == "large") return {.status = 500, .body = std::string(900'000, 'y')};
+  if (path == "huge") return {.body = std::string(5'000'000, 'z')};
+  if (path == "hugebad") return {.status = 400, .body = std::string(5'000'000, 'z')};
+  return {.status = std::atoi(path.c_str()), .body = "because \x1b[1m\r\n of " + path};
+}
+
+class HttpOutcomes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_ = HttpServer::Start({.handler = Script});
+    ASSERT_NE(server_, nullptr);
+  }
+  std::shared_ptr<Sink> At(const std::string& path, const std::string& options = "") const {
+    return SinkAt(base::StrCat(server_->url(), path, "?", kAllow, options));
+  }
+
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpOutcomes, FollowTheStatus) {
+  for (const char* path : {"/ok", "/200", "/201", "/202", "/299"}) {
+    EXPECT_OK(PublishOne(*At(path)));
+  }
+  const std::vector<std::pair<const char*, Disposition>> cases{
+      {"/moved", Disposition::kPermanent}, {"/400", Disposition::kPermanent},
+      {"/401", Disposition::kSinkDown},    {"/404", Disposition::kPermanent},
+      {"/408", Disposition::kRetry},       {"/410", Disposition::kPermanent},
+      {"/425", Disposition::kRetry},       {"/429", Disposition::kRetry},
+      {"/500", Disposition::kRetry},       {"/502", Disposition::kRetry}};
+  for (const auto& [path, disposition] : cases) {
+    const Status status = PublishOne(*At(path));
+    EXPECT_EQ(status.disposition(), disposition) << path << ": " << status.ToString();
+    EXPECT_FALSE(status.retry_after());
+  }
+  const Status status = PublishOne(*At("/500"));
+  EXPECT_THAT(status.message(), HasSubstr("127.0.0.1:" + std::to_string(server_->port())));
+  EXPECT_THAT(status.message(), HasSubstr("because"));
+  EXPECT_THAT(status.message(), Not(HasSubstr("\r")));
+  EXPECT_THAT(status.message(), Not(HasSubstr("\x1b")));
+}
+
+TEST_F(HttpOutcomes, ARedirectIsNotFollowed) {
+  const Status status = PublishOne(*At("/moved"));
+  EXPECT_THAT(status.message(), HasSubstr("301"));
+  ASSERT_EQ(server_->requests().size(), 1u);
+  EXPECT_EQ(server_->requests()[0].target, "/moved");
+}
+
+TEST_F(HttpOutcomes, RetryAfterIsTakenInSecondsAndAsADate) {
+  EXPECT_EQ(PublishOne(*At("/busy")).retry_after(), seconds(120));
+  const auto until = PublishOne(*At("/date")).retry_after();
+  ASSERT_TRUE(until);
+  EXPECT_GT(*until, seconds(500));
+  EXPECT_LE(*until, seconds(601));
+  EXPECT_FALSE(PublishOne(*At("/past")).retry_after());
+}
+
+TEST_F(HttpOutcomes, WhatWasSentAndNotAnsweredIsInDoubt) {
+  for (const char* path : {"/reset", "/cut"}) {
+    const Status status = PublishOne(*At(path));
+    EXPECT_EQ(status.disposition(), Disposition::kInDoubt) << path << ": " << status.ToString();
+  }
+}
+
+TEST_F(HttpOutcomes, ARequestHasItsOwnTimeout) {
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = PublishOne(*At("/hang", "&outbox.timeout=200ms"));
+  EXPECT_EQ(status.disposition(), Disposition::kInDoubt) << status.ToString();
+  EXPECT_EQ(status.code(), Code::kDeadline);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(10));
+}
+
+TEST_F(HttpOutcomes, TheDeadlineEndsEverything) {
+  for (const char* path : {"/hang", "/drip"}) {
+    const auto sink = At(path, "&outbox.concurrency=2");
+    const auto results = PublishAll(*sink, SomeMessages(5), milliseconds(500));
+    EXPECT_EQ(results[0].disposition(), Disposition::kInDoubt) << results[0].ToString();
+    EXPECT_EQ(results[1].disposition(), Disposition::kInDoubt) << results[1].ToString();
+    for (std::size_t i = 2; i < 5; ++i) {
+      EXPECT_EQ(results[i].disposition(), Disposition::kSinkDown)
+          << "a message that was never sent costs no attempt: " << results[i].ToString();
+    }
+  }
+}
+
+TEST_F(HttpOutcomes, AnExpiredDeadlineSendsNothing) {
+  EXPECT_EQ(PublishOne(*At("/ok"), milliseconds(-1)).message(), "not attempted");
+  EXPECT_EQ(server_->connections(), 0u);
+}
+
+TEST_F(HttpOutcomes, ASlowBodyIsReadToItsEnd) {
+  const auto sink = At("/slow");
+  EXPECT_OK(PublishOne(*sink));
+  EXPECT_OK(PublishOne(*sink));
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
+TEST_F(HttpOutcomes, ALongBodyIsCutForTheTextAndTheConnectionStaysUsable) {
+  const auto sink = At("/large");
+  for (int i = 0; i < 3; ++i) {
+    const Status status = PublishOne(*sink);
+    EXPECT_EQ(status.disposition(), Disposition::kRetry);
+    EXPECT_LT(status.message().size(), 1200u);
+  }
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
+TEST_F(HttpOutcomes, AHugeBodyIsNotReadToItsEndAndTheStatusStands) {
+  const auto sink = At("/huge");
+  EXPECT_OK(PublishOne(*sink));
+  EXPECT_OK(PublishOne(*sink));
+  EXPECT_EQ(PublishOne(*At("/hugebad")).disposition(), Disposition::kPermanent);
+}
+
+TEST_F(HttpOutcomes, NobodyListeningIsASinkThatIsDown) {
+  const int port = outbox::testing::FreePort();
+  const auto sink = SinkAt(base::StrCat("http://127.0.0.1:", port, "/?", kAllow));
+  for (const Status& status : PublishAll(*sink, SomeMessages(100))) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+  }
+}
+
+TEST_F(HttpOutcomes, AnUnknownNameIsASinkThatIsDown) {
+  const auto sink = SinkAt("http://no-such-host.invalid/");
+  const Status status = PublishOne(*sink);
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+  EXPECT_THAT(status.message(), HasSubstr("no-such-host.invalid:80"));
+}
+
+TEST_F(HttpOutcomes, ManyMessagesShareAFewConnections) {
+  const auto sink = At("/ok", "&outbox.concurrency=8");
+  EXPECT_EQ(sink->traits().batch_max, 32u);
+  for (int round = 0; round < 3; ++round) {
+    for (const Status& status : PublishAll(*sink, SomeMessages(100))) EXPECT_OK(status);
+  }
+  EXPECT_EQ(server_->requests().size(), 300u);
+  EXPECT_LE(server_->connections(), 8u);
+}
+
+TEST_F(HttpOutcomes, RequestsAreInFlightTogether) {
+  // Each is answered only when all have come.
+  std::atomic<int> waiting = 0;
+  const auto server = HttpServer::Start({.handler = [&](const HttpServer::Request&) {
+    ++waiting;
+    const bool all = outbox::testing::WaitFor([&] { return waiting >= 16; }, seconds(20));
+    return Reply{.status = all ? 200 : 500};
+  }});
+  const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=16&", kAllow));
+  for (const Status& status : PublishAll(*sink, SomeMessages(16))) EXPECT_OK(status);
+}
+
+TEST_F(HttpOutcomes, TheRequestIsWhatTheAddressSays) {
+  const auto sink =
+      SinkAt(base::StrCat("http://us%20er:pass@127.0.0.1:", server_->port(), "/ok/p%20q?a=%2B1&",
+                          kAllow, "&wait&outbox.header.X-Shop=north&outbox.body=plain"));
+  Message message = SomeMessages(1)[0];
+  message.headers = {{"x-line", "one\r\nx-two: 2"}, {"x-empty", ""}, {"host", "evil"}};
+  ASSERT_OK(PublishAll(*sink, {message})[0]);
+  const HttpServer::Request request = server_->requests().at(0);
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.target, "/ok/p%20q?a=%2B1&wait");
+  EXPECT_EQ(request.headers.at("user-agent").substr(0, 8), "outboxd/");
+  EXPECT_EQ(request.headers.at("content-type"), "application/json");
+  EXPECT_EQ(request.headers.at("x-shop"), "north");
+  EXPECT_EQ(request.headers.at("x-line"), "one%0D%0Ax-two: 2");
+  EXPECT_EQ(request.headers.at("x-empty"), "");
+  EXPECT_EQ(request.headers.at("host"), "127.0.0.1:" + std::to_string(server_->port()));
+  EXPECT_EQ(request.headers.at("authorization"), "Basic dXMgZXI6cGFzcw==");
+  EXPECT_FALSE(request.headers.contains("x-two"));
+  EXPECT_FALSE(request.headers.contains("expect"));
+}
+
+TEST_F(HttpOutcomes, ABatchSucceedsOrFailsAsOne) {
+  const auto sink = At("/ok", "&outbox.batch=true&outbox.batch_max=50&outbox.bearer=t0ken");
+  EXPECT_EQ(sink->traits().batch_max, 50u);
+  for (const Status& status : PublishAll(*sink, SomeMessages(50))) EXPECT_OK(status);
+  ASSERT_EQ(server_->requests().size(), 1u);
+  const auto request = server_->requests()[0];
+  EXPECT_EQ(request.headers.at("content-type"), "application/cloudevents-batch+json");
+  EXPECT_EQ(request.headers.at("authorization"), "Bearer t0ken");
+  EXPECT_EQ(nlohmann::json::parse(request.body).size(), 50u);
+  for (const Status& status : PublishAll(*At("/503", "&outbox.batch=true"), SomeMessages(3))) {
+    EXPECT_EQ(status.disposition(), Disposition::kRetry);
+  }
+}
+
+TEST_F(HttpOutcomes, AnExplicitProxyIsUsedAndTheEnvironmentsIsNot) {
+  setenv("http_proxy", "http://127.0.0.1:1", 1);
+  EXPECT_OK(PublishOne(*At("/ok")));
+  unsetenv("http_proxy");
+  const auto proxy = HttpServer::Start({});
+  ASSERT_NE(proxy, nullptr);
+  EXPECT_OK(PublishOne(*SinkAt("http://hooks.example/ok?outbox.proxy=" + proxy->url())));
+  EXPECT_EQ(proxy->requests().at(0).target, "http://hooks.example/ok");
+}
+
+}  // namespace
+}  // namespace outbox::sink

@@ -1,0 +1,26 @@
+// `http://…`, `https://…`: a POST for each message, or for each batch.
+//
+// A message is confirmed when the server has answered its request with a whole 2xx answer. What the
+// server has done by then is its own affair; after a broken connection or a time-out the message is
+// sent again with the same webhook-id. Requests run side by side and may arrive in any order.
+//
+// Connections are kept and used again by later calls. Private addresses are refused unless allowed
+// (address_guard.h). Redirects are not followed. docs/reference/sinks/http.md has the options.
+//
+// Threads: Publish by one thread at a time; a call that was abandoned may still be running beside
+// it, on connections of its own.
+#pragma once
+
+#include <memory>
+
+#include "outbox/sink.h"
+#include "outbox/status.h"
+#include "sink/http/options.h"
+#include "sink/uri.h"
+
+namespace outbox::sink {
+
+Result<std::shared_ptr<Sink>> MakeHttpSink(const SinkUri& uri);
+std::shared_ptr<Sink> MakeHttpSink(HttpOptions options);
+
+}  // namespace outbox::sink

@@ -1,0 +1,62 @@
+// Transfer: one request of curl's at a time, with all its settings made once. A Client has as many
+// as may be in flight.
+//
+// Threads: used by one at a time.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/handle.h"
+#include "outbox/status.h"
+#include "sink/http/classify_error.h"
+#include "sink/http/options.h"
+#include "sink/http/request.h"
+
+namespace outbox::sink {
+
+class Transfer {
+ public:
+  // `options` outlives it.
+  explicit Transfer(const HttpOptions& options);
+  // curl keeps its address.
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  CURL* handle() const { return easy_.get(); }
+  std::size_t index() const { return index_; }
+
+  // Makes ready to send `request`, which is the `index`th of its caller's.
+  void Prepare(std::size_t index, HttpRequest request, std::chrono::milliseconds timeout);
+  // What became of it: `code` is curl's, or CURLE_OPERATION_TIMEDOUT for one that is given up.
+  Status Finish(CURLcode code);
+
+ private:
+  void SetConnection();
+  void SetSecurity();
+  static std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self);
+  static curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address);
+  static int OnConnected(void* self, char* ip, char*, int, int);
+
+  const HttpOptions& options_;
+  base::UniqueHandle<CURL, curl_easy_cleanup> easy_;
+  base::UniqueHandle<curl_slist, curl_slist_free_all> headers_;
+  base::UniqueHandle<curl_slist, curl_slist_free_all> resolve_;
+  std::string body_;
+  std::size_t index_ = 0;
+
+  // Of the request in flight.
+  std::string response_;
+  std::size_t response_bytes_ = 0;
+  bool cut_off_ = false;
+  bool refused_ = false;    // an address
+  bool permitted_ = false;  // another address
+  bool connected_ = false;
+  char error_[CURL_ERROR_SIZE] = {};
+};
+
+}  // namespace outbox::sink
