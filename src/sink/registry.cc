@@ -8,15 +8,18 @@
 #include "sink/file/file_sink.h"
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
+#include "sink/redis/redis_sink.h"
 
 namespace outbox::sink {
 namespace {
 
-constexpr std::array<SinkKind, 3> kKinds{{
-    {"stdout", "stdout:", MakeStdoutSink},
-    {"file", "file:PATH[?fsync=always|never]", MakeFileSink},
-    {"null", "null:", MakeNullSink},
-}};
+constexpr std::array kKinds{
+    SinkKind{"stdout", "stdout:", MakeStdoutSink},
+    SinkKind{"file", "file:PATH[?fsync=always|never]", MakeFileSink},
+    SinkKind{"null", "null:", MakeNullSink},
+    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink},
+    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink},
+};
 
 Status UnknownScheme(std::string_view scheme) {
   std::vector<std::string> known;
