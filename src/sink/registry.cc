@@ -8,6 +8,7 @@
 #include "sink/file/file_sink.h"
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
+#include "sink/nats/nats_sink.h"
 #include "sink/redis/redis_sink.h"
 
 namespace outbox::sink {
@@ -17,6 +18,8 @@ constexpr std::array kKinds{
     SinkKind{"stdout", "stdout:", MakeStdoutSink},
     SinkKind{"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     SinkKind{"null", "null:", MakeNullSink},
+    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink},
+    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink},
     SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink},
     SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink},
 };
