@@ -53,16 +53,24 @@ std::unique_ptr<SinkHarness> Make(std::unique_ptr<NatsServer> server, const std:
   return std::make_unique<NatsHarness>(std::move(server), uri);
 }
 
+void RequirePrograms() {
+  OUTBOX_REQUIRE_PROGRAM("nats-server");
+  OUTBOX_REQUIRE_PROGRAM("openssl");
+}
+
 std::unique_ptr<SinkHarness> Plain() {
+  RequirePrograms();
+  if (::testing::Test::IsSkipped()) return nullptr;
   auto server = NatsServer::Start();
   if (server == nullptr) return nullptr;
   const std::string uri = base::StrCat("nats://app:secret@", server->address());
   return Make(std::move(server), uri);
 }
 
-// A small window, so that publishing waits for answers; only the server's name is in its
-// certificate for this client.
+// By name, and with a small window, so that publishing waits for answers.
 std::unique_ptr<SinkHarness> Tls() {
+  RequirePrograms();
+  if (::testing::Test::IsSkipped()) return nullptr;
   auto server = NatsServer::StartWithTls();
   if (server == nullptr) return nullptr;
   const std::string uri = base::StrCat("natss://app:secret@localhost:", server->port(),

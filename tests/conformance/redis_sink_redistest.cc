@@ -52,7 +52,14 @@ class RedisHarness final : public SinkHarness {
   const std::string uri_;
 };
 
+void RequirePrograms() {
+  OUTBOX_REQUIRE_PROGRAM("redis-server");
+  OUTBOX_REQUIRE_PROGRAM("openssl");
+}
+
 std::unique_ptr<SinkHarness> Plain(const std::string& options) {
+  RequirePrograms();
+  if (::testing::Test::IsSkipped()) return nullptr;
   auto server = RedisServer::Start();
   if (server == nullptr) return nullptr;
   const std::string uri = base::StrCat("redis://app:secret@", server->address(), options);
@@ -60,6 +67,8 @@ std::unique_ptr<SinkHarness> Plain(const std::string& options) {
 }
 
 std::unique_ptr<SinkHarness> Tls() {
+  RequirePrograms();
+  if (::testing::Test::IsSkipped()) return nullptr;
   auto server = RedisServer::StartWithTls("tls-auth-clients no\n");
   if (server == nullptr) return nullptr;
   const std::string uri =
