@@ -10,19 +10,25 @@
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
 #include "sink/http/http_sink.h"
+#include "sink/nats/nats_sink.h"
+#include "sink/redis/redis_sink.h"
 
 namespace outbox::sink {
 namespace {
 
-constexpr std::array<SinkKind, 7> kKinds{{
-    {"stdout", "stdout:", MakeStdoutSink},
-    {"file", "file:PATH[?fsync=always|never]", MakeFileSink},
-    {"null", "null:", MakeNullSink},
-    {"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
-    {"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
-    {"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
-    {"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
-}};
+constexpr std::array kKinds{
+    SinkKind{"stdout", "stdout:", MakeStdoutSink},
+    SinkKind{"file", "file:PATH[?fsync=always|never]", MakeFileSink},
+    SinkKind{"null", "null:", MakeNullSink},
+    SinkKind{"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
+    SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
+    SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
+    SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
+    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink},
+    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink},
+    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink},
+    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink},
+};
 
 Status UnknownScheme(std::string_view scheme) {
   std::vector<std::string> known;

@@ -1,0 +1,124 @@
+#include "sink/nats/classify_error.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/text.h"
+
+namespace outbox::sink {
+namespace {
+
+using base::StrCat;
+
+constexpr std::size_t kTextBytesMax = 300;
+
+struct Meaning {
+  int error_code;
+  Code code;
+  Disposition disposition;
+  std::string_view hint;
+};
+
+constexpr std::string_view kFull = "the account or the server has no room left";
+
+constexpr std::array kMeanings{
+    // The state of the server, its account or its cluster.
+    Meaning{JSAccountResourcesExceededErr, Code::kUnavailable, Disposition::kSinkDown, kFull},
+    Meaning{JSInsufficientResourcesErr, Code::kUnavailable, Disposition::kSinkDown, kFull},
+    Meaning{JSMemoryResourcesExceededErr, Code::kUnavailable, Disposition::kSinkDown, kFull},
+    Meaning{JSStorageResourcesExceededErr, Code::kUnavailable, Disposition::kSinkDown, kFull},
+    Meaning{JSClusterNotAvailErr, Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{JSClusterNotLeaderErr, Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{JSNotEnabledErr, Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{JSNotEnabledForAccountErr, Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{JSStreamOfflineErr, Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{JSStreamStoreFailedErr, Code::kUnavailable, Disposition::kSinkDown,
+            "the stream is full and discards what is new, or its disk is"},
+    // The message's own.
+    Meaning{JSStreamMessageExceedsMaximumErr, Code::kRejected, Disposition::kPermanent,
+            "the message is larger than the stream's max_msg_size"},
+    Meaning{JSStreamNotMatchErr, Code::kRejected, Disposition::kRetry,
+            "another stream than that of stream= has the subject"},
+};
+
+// Only one subject of the stream is full, not the stream.
+bool IsPerSubject(std::string_view description) {
+  return description.find("per subject") != std::string_view::npos;
+}
+
+std::string Text(std::string_view peer, std::string_view what) {
+  return StrCat("nats ", peer, ": ", base::CleanError(what, kTextBytesMax));
+}
+
+}  // namespace
+
+Status ClassifyNatsError(natsStatus status, std::string_view detail, std::string_view peer) {
+  const std::string message = Text(peer, detail.empty() ? natsStatus_GetText(status) : detail);
+  switch (status) {
+    case NATS_MAX_PAYLOAD:
+      return Status::Permanent(Code::kRejected, message)
+          .WithHint("the message is larger than the server's max_payload");
+    case NATS_INVALID_SUBJECT: return Status::Permanent(Code::kInvalidArgument, message);
+    case NATS_CONNECTION_AUTH_FAILED:
+    case NATS_NOT_PERMITTED:
+      return Status(Code::kPermission, Disposition::kSinkDown, message)
+          .WithHint("check user and password, token or creds");
+    case NATS_SECURE_CONNECTION_REQUIRED:
+      return Status::SinkDown(message).WithHint("the server wants TLS: write natss:");
+    case NATS_SECURE_CONNECTION_WANTED:
+      return Status::SinkDown(message).WithHint("the server has no TLS: write nats:");
+    case NATS_SSL_ERROR:
+      return Status::SinkDown(message).WithHint(
+          "with natss:, name the server's certificate authority with tls_ca=FILE, and the server "
+          "as "
+          "its certificate does");
+    case NATS_TIMEOUT: return {Code::kDeadline, Disposition::kSinkDown, message};
+    default: return Status::SinkDown(message);
+  }
+}
+
+Status ClassifyPubAck(std::string_view json, std::string_view peer) {
+  const auto answer = nlohmann::json::parse(json, nullptr, false);
+  if (!answer.is_object()) {
+    return Status::Retry(Code::kInternal, Text(peer, "an answer that is none of JetStream's"))
+        .WithHint("something other than a stream listens on the subject");
+  }
+  const auto error = answer.find("error");
+  if (error == answer.end()) {
+    if (answer.contains("stream") && answer.contains("seq")) return Status::Ok();
+    return Status::Retry(Code::kInternal, Text(peer, "an answer that confirms nothing"))
+        .WithHint("something other than a stream listens on the subject");
+  }
+  const int code = error->is_object() ? error->value("err_code", 0) : 0;
+  const std::string description =
+      error->is_object() ? error->value("description", std::string()) : std::string();
+  const std::string message = Text(peer, description);
+  const std::string native = std::to_string(code);
+  const auto* const meaning =
+      std::find_if(kMeanings.begin(), kMeanings.end(),
+                   [&](const Meaning& known) { return known.error_code == code; });
+  if (meaning == kMeanings.end() || IsPerSubject(description)) {
+    return Status::Retry(Code::kRejected, message).WithNative(native);
+  }
+  return Status(meaning->code, meaning->disposition, message)
+      .WithNative(native)
+      .WithHint(std::string(meaning->hint));
+}
+
+Status NoStream(std::string_view subject, std::string_view peer) {
+  return Status::Retry(Code::kRejected,
+                       Text(peer, StrCat("no stream listens for the subject '", subject, "'")))
+      .WithNative("503")
+      .WithHint(StrCat("create a stream for it: nats stream add NAME --subjects '", subject,
+                       "', on a server with JetStream"));
+}
+
+Status PublishDenied(std::string_view subject, std::string_view peer) {
+  return Status(Code::kPermission, Disposition::kSinkDown,
+                Text(peer, StrCat("this user may not publish to '", subject, "'")))
+      .WithHint("give the user the permission to publish there");
+}
+
+}  // namespace outbox::sink

@@ -1,0 +1,25 @@
+// What the errors of the NATS client and of JetStream mean for delivery.
+#pragma once
+
+#include <nats/nats.h>
+
+#include <string_view>
+
+#include "outbox/status.h"
+
+namespace outbox::sink {
+
+// A failed call of the client; `detail` is its own text and may be empty, `peer` is host:port. Only
+// what is wrong with one message is that message's failure; everything else is a sink down.
+Status ClassifyNatsError(natsStatus status, std::string_view detail, std::string_view peer);
+
+// JetStream's answer to one message: OK when a stream has stored it, or had it already.
+Status ClassifyPubAck(std::string_view json, std::string_view peer);
+
+// Nobody listens for the subject: no stream was given the message.
+Status NoStream(std::string_view subject, std::string_view peer);
+
+// The server does not let this user publish to the subject.
+Status PublishDenied(std::string_view subject, std::string_view peer);
+
+}  // namespace outbox::sink

@@ -1,0 +1,64 @@
+// NatsConnection: a logged-in connection to one server, and the inbox where answers come in.
+//
+// The client's own reconnecting is off: it would send again what is in doubt, and for as long as it
+// likes. A connection that is gone stays gone; its owner makes another.
+//
+// Threads: used by one at a time; the client calls the AckBox from its own.
+#pragma once
+
+#include <nats/nats.h>
+
+#include <memory>
+#include <string>
+
+#include "base/handle.h"
+#include "outbox/deadline.h"
+#include "outbox/status.h"
+#include "sink/nats/ack_box.h"
+#include "sink/nats/options.h"
+#include "sink/net/resolve.h"
+
+namespace outbox::sink {
+
+using NatsMessage = base::UniqueHandle<natsMsg, natsMsg_Destroy>;
+
+class NatsConnection {
+ public:
+  // Connects to the first endpoint that lets us in and answers a ping. Fails with the last
+  // endpoint's kSinkDown.
+  static Result<std::unique_ptr<NatsConnection>> Open(const NatsOptions& options,
+                                                      Deadline deadline);
+
+  // Hands the message to the client, which sends it soon. Waits no longer than kWriteDeadline.
+  natsStatus Publish(natsMsg* message) {
+    return natsConnection_PublishMsg(connection_.get(), message);
+  }
+
+  bool Gone() const { return acks_->broken() || natsConnection_IsClosed(connection_.get()); }
+  AckBox& acks() { return *acks_; }
+  // The subject for the answer to message `index` of the batch begun.
+  std::string ReplySubject(std::size_t index) const;
+  const std::string& peer() const noexcept { return peer_; }  // "host:port"
+
+ private:
+  using Options = base::UniqueHandle<natsOptions, natsOptions_Destroy>;
+  using Connection = base::UniqueHandle<natsConnection, natsConnection_Destroy>;
+  using Subscription = base::UniqueHandle<natsSubscription, natsSubscription_Destroy>;
+
+  explicit NatsConnection(std::string peer) : peer_(std::move(peer)), acks_(AckBox::Make()) {}
+
+  Result<Options> MakeOptions(const NatsOptions& options, const Endpoint& endpoint,
+                              const Address& address, Deadline deadline) const;
+  Status Connect(const NatsOptions& options, const Endpoint& endpoint, const Address& address,
+                 Deadline deadline);
+  Status ListenForAnswers(Deadline deadline);
+  Status Failed(natsStatus status) const;
+
+  const std::string peer_;
+  const std::shared_ptr<AckBox> acks_;
+  std::string inbox_;
+  Connection connection_;
+  Subscription answers_;
+};
+
+}  // namespace outbox::sink

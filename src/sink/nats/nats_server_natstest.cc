@@ -1,0 +1,320 @@
+// The NATS sink against a server, beyond what every sink must do.
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "sink/nats/nats_sink.h"
+#include "tests/conformance/nats_server.h"
+#include "tests/support/matchers.h"
+
+namespace outbox::sink {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::NatsServer;
+using ::testing::Not;
+using testing::WaitFor;
+
+constexpr const char* kStream = "ORDERS";
+
+Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
+
+std::vector<Message> Messages(std::size_t count, const std::string& payload = "{}") {
+  std::vector<Message> messages(count);
+  for (Message& message : messages) {
+    message.id = Uuid::NewV7();
+    message.topic = "orders.order.created.v1";
+    message.payload = payload;
+    message.attempt = 1;
+  }
+  return messages;
+}
+
+std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages,
+                            Deadline deadline = Soon()) {
+  std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
+  sink.Publish(messages, results, deadline);
+  return results;
+}
+
+class NatsSinkTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    OUTBOX_REQUIRE_PROGRAM("nats-server");
+    server_ = NatsServer::Start();
+    ASSERT_NE(server_, nullptr);
+    ASSERT_TRUE(server_->AddStream(kStream, "orders.>"));
+  }
+  std::shared_ptr<Sink> Make(const std::string& rest = "", const std::string& user = "app") const {
+    return MakeUri(base::StrCat("nats://", user, ":secret@", server_->address(), rest));
+  }
+  static std::shared_ptr<Sink> MakeUri(const std::string& uri) {
+    return MakeNatsSink(SinkUri::Parse(uri).value()).value();
+  }
+  std::multiset<std::string> Ids() const {
+    std::multiset<std::string> ids;
+    for (const auto& stored : server_->Messages(kStream))
+      ids.insert(stored.headers.at("outbox-id"));
+    return ids;
+  }
+
+  std::unique_ptr<NatsServer> server_;
+};
+
+TEST_F(NatsSinkTest, DuplicatesInsideTheWindowAreRemovedAndConfirmed) {
+  const auto sink = Make();
+  const auto messages = Messages(20);
+  for (int round = 0; round < 3; ++round) {
+    for (const Status& status : Publish(*sink, messages)) ASSERT_OK(status);
+  }
+  const auto stored = server_->Messages(kStream);
+  ASSERT_EQ(stored.size(), 20u);
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    EXPECT_EQ(stored[i].headers.at("Nats-Msg-Id"), messages[i].id.ToString());
+  }
+}
+
+TEST_F(NatsSinkTest, WithoutAStreamNothingIsConfirmedAndTheErrorSaysWhatToDo) {
+  const auto sink = Make("?subject=unheard.{topic}");
+  ASSERT_OK(sink->Open(Soon()));
+  for (const Status& status : Publish(*sink, Messages(5))) {
+    EXPECT_EQ(status.code(), Code::kRejected) << status.ToString();
+    EXPECT_EQ(status.disposition(), Disposition::kRetry);
+    EXPECT_THAT(status.message(), HasSubstr("unheard.orders.order.created.v1"));
+    EXPECT_THAT(status.hint(), HasSubstr("create a stream"));
+  }
+}
+
+TEST_F(NatsSinkTest, AnotherStreamThanTheOneExpectedIsNoConfirmation) {
+  EXPECT_OK(Publish(*Make("?stream=ORDERS"), Messages(1))[0]);
+  const Status status = Publish(*Make("?stream=INVOICES"), Messages(1))[0];
+  EXPECT_EQ(status.disposition(), Disposition::kRetry) << status.ToString();
+  EXPECT_EQ(status.native(), "10060");
+  EXPECT_EQ(server_->Messages(kStream).size(), 1u);
+}
+
+TEST_F(NatsSinkTest, AMessageThatIsTooLargeFailsAlone) {
+  const auto sink = Make();
+  auto messages = Messages(3);
+  messages[1].payload = std::string(1'100'000, 'x');  // max_payload is 1 MiB
+  const auto results = Publish(*sink, messages);
+  EXPECT_OK(results[0]);
+  EXPECT_EQ(results[1].disposition(), Disposition::kPermanent) << results[1].ToString();
+  EXPECT_EQ(results[1].code(), Code::kRejected);
+  EXPECT_OK(results[2]);
+}
+
+TEST_F(NatsSinkTest, AMessageTheStreamFindsTooLargeFailsAlone) {
+  ASSERT_TRUE(
+      server_->AddStream("SMALL", "small.>", [](jsStreamConfig& c) { c.MaxMsgSize = 1000; }));
+  auto messages = Messages(3);
+  messages[1].payload = std::string(2000, 'x');
+  const auto results = Publish(*Make("?subject=small.{topic}"), messages);
+  EXPECT_OK(results[0]);
+  EXPECT_EQ(results[1].disposition(), Disposition::kPermanent) << results[1].ToString();
+  EXPECT_OK(results[2]);
+}
+
+TEST_F(NatsSinkTest, AStreamThatIsFullIsASinkThatIsDown) {
+  ASSERT_TRUE(server_->AddStream("FULL", "full.>", [](jsStreamConfig& c) {
+    c.MaxMsgs = 2;
+    c.Discard = js_DiscardNew;
+  }));
+  const auto results = Publish(*Make("?subject=full.{topic}"), Messages(3));
+  EXPECT_OK(results[0]);
+  EXPECT_OK(results[1]);
+  EXPECT_EQ(results[2].disposition(), Disposition::kSinkDown) << results[2].ToString();
+}
+
+TEST_F(NatsSinkTest, ABadSubjectFailsAlone) {
+  const auto sink = Make();
+  auto messages = Messages(5);
+  messages[1].topic = "orders.bad subject";
+  messages[2].topic = "orders..created";
+  messages[3].topic = "$JS.API.STREAM.PURGE.ORDERS";
+  const auto results = Publish(*sink, messages);
+  EXPECT_OK(results[0]);
+  for (const std::size_t i : {1, 2, 3}) {
+    EXPECT_EQ(results[i].disposition(), Disposition::kPermanent) << results[i].ToString();
+  }
+  EXPECT_OK(results[4]);
+}
+
+TEST_F(NatsSinkTest, AProducerCanNotCommandTheServer) {
+  auto messages = Messages(2);
+  messages[0].headers = {{"Nats-Expected-Last-Sequence", "77"}, {"x", "1"}};
+  messages[1].headers = {{"x", "1\r\nNats-Expected-Last-Sequence: 77"}};
+  const auto results = Publish(*Make(), messages);
+  EXPECT_OK(results[0]);
+  EXPECT_EQ(results[1].disposition(), Disposition::kPermanent);
+  const auto stored = server_->Messages(kStream);
+  ASSERT_EQ(stored.size(), 1u);
+  EXPECT_EQ(stored[0].headers.count("Nats-Expected-Last-Sequence"), 0u);
+  EXPECT_EQ(stored[0].headers.at("x"), "1");
+}
+
+TEST_F(NatsSinkTest, KeepsTheOrderOfABatchWithASmallWindow) {
+  const auto sink = Make("?window=3");
+  const auto messages = Messages(200);
+  for (const Status& status : Publish(*sink, messages)) ASSERT_OK(status);
+  const auto stored = server_->Messages(kStream);
+  ASSERT_EQ(stored.size(), messages.size());
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    EXPECT_EQ(stored[i].headers.at("outbox-id"), messages[i].id.ToString());
+  }
+}
+
+TEST_F(NatsSinkTest, ASubjectThatIsNotPermittedIsNamedAtOnce) {
+  const auto sink = Make("", "narrow");
+  ASSERT_OK(sink->Open(Soon()));
+  auto messages = Messages(3);
+  messages[1].topic = "invoices.invoice.created.v1";
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = Publish(*sink, messages);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_OK(results[0]);
+  EXPECT_EQ(results[1].code(), Code::kPermission) << results[1].ToString();
+  EXPECT_EQ(results[1].disposition(), Disposition::kSinkDown);
+  EXPECT_OK(results[2]);
+}
+
+TEST_F(NatsSinkTest, AUserThatCanNotHearAnswersIsRefusedAtOpen) {
+  const Status status = Make("", "deaf")->Open(Soon());
+  EXPECT_EQ(status.code(), Code::kPermission) << status.ToString();
+  EXPECT_THAT(status.hint(), HasSubstr("_INBOX"));
+}
+
+TEST_F(NatsSinkTest, TheNextEndpointIsTriedWhenOneIsAway) {
+  const auto sink = MakeUri(
+      base::StrCat("nats://app:secret@127.0.0.1:", testing::FreePort(), ",", server_->address()));
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+TEST_F(NatsSinkTest, ReturnsByItsDeadlineWhenTheServerReadsNothing) {
+  const auto sink = Make();
+  ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  server_->process().Freeze();
+  const auto messages = Messages(100, "\"" + std::string(500'000, 'x') + "\"");
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = Publish(*sink, messages, Deadline::After(std::chrono::seconds(1)));
+  const auto took = std::chrono::steady_clock::now() - start;
+  server_->process().Thaw();
+  for (const Status& status : results) {
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(status.disposition(), Disposition::kPermanent) << status.ToString();
+  }
+  EXPECT_LT(took, std::chrono::seconds(10));
+}
+
+// Publishes without end from a thread of its own, again what was not confirmed.
+class Producer {
+ public:
+  explicit Producer(std::shared_ptr<Sink> sink)
+      : sink_(std::move(sink)), thread_([this] { Run(); }) {}
+  ~Producer() { Stop(); }
+
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  std::size_t confirmed() const { return confirmed_count_; }
+  // After Stop.
+  const std::set<std::string>& ids() const { return ids_; }
+
+ private:
+  void Run() {
+    while (!stop_) {
+      auto messages = Messages(50);
+      while (!messages.empty() && !stop_) {
+        const auto results = Publish(*sink_, messages);
+        std::vector<Message> again;
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+          if (results[i].ok()) {
+            ids_.insert(messages[i].id.ToString());
+          } else {
+            EXPECT_NE(results[i].disposition(), Disposition::kPermanent) << results[i].ToString();
+            again.push_back(messages[i]);
+          }
+        }
+        confirmed_count_ = ids_.size();
+        if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        messages = std::move(again);
+      }
+    }
+  }
+
+  const std::shared_ptr<Sink> sink_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::size_t> confirmed_count_ = 0;
+  std::set<std::string> ids_;
+  std::thread thread_;
+};
+
+TEST_F(NatsSinkTest, WhatWasConfirmedIsThereOnceWhateverKillsTheServer) {
+  Producer producer(Make());
+  for (int kill = 0; kill < 5; ++kill) {
+    const std::size_t before = producer.confirmed();
+    ASSERT_TRUE(WaitFor([&] { return producer.confirmed() >= before + 200; }));
+    server_->process().Kill();
+    ASSERT_TRUE(server_->process().StartAgain());
+  }
+  const std::size_t before = producer.confirmed();
+  ASSERT_TRUE(WaitFor([&] { return producer.confirmed() >= before + 200; }));
+  producer.Stop();
+
+  const auto arrived = Ids();
+  std::size_t lost = 0;
+  for (const std::string& id : producer.ids()) lost += arrived.count(id) == 0 ? 1 : 0;
+  EXPECT_EQ(lost, 0u);
+  EXPECT_EQ(arrived.size(), std::set<std::string>(arrived.begin(), arrived.end()).size());
+}
+
+class NatsTlsTest : public NatsSinkTest {
+ protected:
+  void SetUp() override {
+    OUTBOX_REQUIRE_PROGRAM("nats-server");
+    OUTBOX_REQUIRE_PROGRAM("openssl");
+    server_ = NatsServer::StartWithTls();
+    ASSERT_NE(server_, nullptr);
+    ASSERT_TRUE(server_->AddStream(kStream, "orders.>"));
+    localhost_ = base::StrCat("natss://app:secret@localhost:", server_->port());
+  }
+  std::string localhost_;
+};
+
+TEST_F(NatsTlsTest, TrustsTheAuthorityThatIsNamed) {
+  EXPECT_OK(Publish(*MakeUri(localhost_ + "?tls_ca=" + server_->ca_file()), Messages(1))[0]);
+}
+
+TEST_F(NatsTlsTest, AServerOfAnotherAuthorityIsRefused) {
+  const testing::Certificates other;
+  for (const std::string& options : {"?tls_ca=" + other.File("ca.pem"), std::string()}) {
+    const Status status = MakeUri(localhost_ + options)->Open(Soon());
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+    EXPECT_THAT(status.hint(), HasSubstr("tls_ca")) << status.ToString();
+  }
+  EXPECT_OK(MakeUri(localhost_ + "?tls_verify=false")->Open(Soon()));
+}
+
+TEST_F(NatsTlsTest, AServerOfAnotherNameIsRefused) {
+  const std::string rest = base::StrCat(":", server_->port(), "?tls_ca=", server_->ca_file());
+  EXPECT_OK(MakeUri("natss://app:secret@127.0.0.1" + rest)->Open(Soon()));
+  // 127.0.0.1 in a spelling that its certificate does not have.
+  const Status status = MakeUri("natss://app:secret@127.1" + rest)->Open(Soon());
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
+  EXPECT_THAT(status.message(), HasSubstr("mismatch"));
+}
+
+TEST_F(NatsTlsTest, AnAuthorityFileThatIsNoGoodIsNamed) {
+  const Status status = MakeUri(localhost_ + "?tls_ca=/absent")->Open(Soon());
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+}
+
+TEST_F(NatsTlsTest, SpeakingInTheClearFailsClearly) {
+  const Status status = Make()->Open(Soon());
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+  EXPECT_THAT(status.hint(), HasSubstr("natss:")) << status.ToString();
+}
+
+}  // namespace
+}  // namespace outbox::sink

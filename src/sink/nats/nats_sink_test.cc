@@ -1,0 +1,161 @@
+#include "sink/nats/nats_sink.h"
+
+#include "base/text.h"
+#include "sink/nats/ack_box.h"
+#include "sink/nats/classify_error.h"
+#include "sink/nats/options.h"
+#include "sink/nats/subject.h"
+#include "tests/support/matchers.h"
+
+namespace outbox::sink {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Result<NatsOptions> Read(std::string_view text) {
+  return NatsOptions::Read(SinkUri::Parse(text).value());
+}
+
+// --- options ---
+
+TEST(NatsOptions, ReadTheAddress) {
+  const auto read = Read("natss://me:hunter2@h1:1,h2?stream=S&subject=a.{topic}&tls_ca=/ca.pem");
+  ASSERT_OK(read);
+  EXPECT_EQ(read->user, "me");
+  EXPECT_EQ(read->password, "hunter2");
+  EXPECT_EQ(read->endpoints.at(0).ToString(), "h1:1");
+  EXPECT_EQ(read->endpoints.at(1).ToString(), "h2:4222");
+  EXPECT_EQ(read->stream, "S");
+  ASSERT_TRUE(read->tls);
+  EXPECT_TRUE(read->tls->verify);
+  Message message;
+  message.topic = "t";
+  EXPECT_EQ(read->subject.Render(message), "a.t");
+}
+
+TEST(NatsOptions, NameEveryProblem) {
+  const Status status =
+      Read("nats://me:hunter2@h/x?token=t&creds=/c&window=0&tls_ca=/ca&body=xml").error();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("stream=NAME"), HasSubstr("give one of"),
+                                      HasSubstr("window:"), HasSubstr("'tls_ca'"),
+                                      HasSubstr("body: is not one of"), Not(HasSubstr("hunter2"))));
+}
+
+// --- subjects and headers ---
+
+TEST(NatsSubject, RefusesWhatTheServerWouldMisread) {
+  for (const char* good :
+       {"orders.order.created.v1", "a", "a*b.c>d", "größe.1", "$KV.bucket.key"}) {
+    EXPECT_OK(CheckSubject(good));
+  }
+  for (const char* bad : {"", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nPUB x", "a.*", "a.>",
+                          "$JS.API.STREAM.DELETE.X", "$SYS.x", "_INBOX.x"}) {
+    const Status status = CheckSubject(bad);
+    EXPECT_EQ(status.disposition(), Disposition::kPermanent) << bad;
+  }
+}
+
+TEST(NatsHeader, HasNoLineBreaks) {
+  EXPECT_OK(CheckHeader("x-shop", "Grüße: 1"));
+  EXPECT_FALSE(CheckHeader("x", "a\r\nNats-Rollup: all").ok());
+  EXPECT_FALSE(CheckHeader("x:y", "a").ok());
+  EXPECT_FALSE(CheckHeader("x y", "a").ok());
+  EXPECT_FALSE(CheckHeader("", "a").ok());
+  EXPECT_TRUE(IsServerHeader("nats-rollup"));
+  EXPECT_FALSE(IsServerHeader("Nat"));
+  EXPECT_FALSE(IsServerHeader("x-nats-"));
+}
+
+// --- errors ---
+
+TEST(ClassifyPubAck, IsOkOnlyWhenAStreamHasIt) {
+  EXPECT_OK(ClassifyPubAck(R"({"stream":"S","seq":1})", "h:1"));
+  EXPECT_OK(ClassifyPubAck(R"({"stream":"S","seq":1,"duplicate":true})", "h:1"));
+  for (const char* strange : {"", "+OK", "{}", "[]", "null", R"({"stream":"S"})"}) {
+    EXPECT_EQ(ClassifyPubAck(strange, "h:1").disposition(), Disposition::kRetry) << strange;
+  }
+}
+
+TEST(ClassifyPubAck, TellsTheServersStateFromTheMessagesFault) {
+  const struct {
+    int code;
+    const char* description;
+    Disposition disposition;
+  } cases[] = {
+      {10047, "insufficient storage resources available", Disposition::kSinkDown},
+      {10023, "insufficient resources", Disposition::kSinkDown},
+      {10008, "JetStream system temporarily unavailable", Disposition::kSinkDown},
+      {10077, "maximum messages exceeded", Disposition::kSinkDown},
+      {10077, "maximum messages per subject exceeded", Disposition::kRetry},
+      {10054, "message size exceeds maximum allowed", Disposition::kPermanent},
+      {10060, "expected stream does not match", Disposition::kRetry},
+      {10109, "invalid operation on sealed stream", Disposition::kRetry},
+      {1, "something new", Disposition::kRetry},
+  };
+  for (const auto& [code, description, disposition] : cases) {
+    const Status status = ClassifyPubAck(
+        base::StrCat(R"({"error":{"code":400,"err_code":)", code, R"(,"description":")",
+                     description, R"("},"stream":"S","seq":0})"),
+        "h:1");
+    EXPECT_EQ(status.disposition(), disposition) << description;
+    EXPECT_EQ(status.native(), std::to_string(code));
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("h:1"), HasSubstr(description)));
+  }
+  EXPECT_FALSE(ClassifyPubAck(R"({"error":"text","stream":"S","seq":1})", "h:1").ok());
+}
+
+TEST(ClassifyNatsError, BlamesAMessageOnlyForItself) {
+  EXPECT_EQ(ClassifyNatsError(NATS_MAX_PAYLOAD, "", "h:1").disposition(), Disposition::kPermanent);
+  EXPECT_EQ(ClassifyNatsError(NATS_CONNECTION_AUTH_FAILED, "", "h:1").code(), Code::kPermission);
+  for (const natsStatus status : {NATS_NO_SERVER, NATS_CONNECTION_CLOSED, NATS_IO_ERROR,
+                                  NATS_TIMEOUT, NATS_SSL_ERROR, NATS_NO_MEMORY, NATS_ERR}) {
+    const Status classified = ClassifyNatsError(status, "", "h:1");
+    EXPECT_EQ(classified.disposition(), Disposition::kSinkDown) << natsStatus_GetText(status);
+    EXPECT_THAT(classified.message(), HasSubstr("h:1"));
+  }
+}
+
+// --- answers ---
+
+TEST(AckBox, TakesAnswersOfTheBatchBegunOnly) {
+  const auto box = AckBox::Make();
+  box->Begin(2);
+  const std::string old = base::StrCat("_INBOX.x.", box->Address(0));
+  box->Begin(2);
+  box->Put(old, {.body = "old"});
+  EXPECT_FALSE(box->Take(0));
+  box->Put(base::StrCat("_INBOX.x.", box->Address(1)), {.body = "new"});
+  box->Put(base::StrCat("_INBOX.x.", box->Address(2)), {.body = "beyond"});
+  for (const char* nonsense : {"", ".", "x", "x.y", "x.1.y", "1.1", "x.99999999999999999999.0"}) {
+    box->Put(nonsense, {.body = "nonsense"});
+  }
+  EXPECT_FALSE(box->Take(0));
+  const auto ack = box->Take(1);
+  ASSERT_TRUE(ack);
+  EXPECT_EQ(ack->body, "new");
+}
+
+TEST(AckBox, WaitsUntilFewAreOpenOrNoneCanCome) {
+  const auto box = AckBox::Make();
+  box->Begin(3);
+  EXPECT_TRUE(box->WaitForAnswers(2, 2, Deadline::After(std::chrono::seconds(0))));
+  EXPECT_FALSE(box->WaitForAnswers(2, 1, Deadline::After(std::chrono::milliseconds(1))));
+  box->PutAt(0, {});
+  EXPECT_TRUE(box->WaitForAnswers(2, 1, Deadline::After(std::chrono::seconds(30))));
+  box->Break();
+  EXPECT_FALSE(box->WaitForAnswers(2, 0, Deadline::After(std::chrono::hours(1))));
+}
+
+TEST(AckBox, IsFoundByItsNumberWhileItLives) {
+  auto box = AckBox::Make();
+  const auto number = box->number();
+  EXPECT_EQ(AckBox::Find(number), box);
+  box.reset();
+  EXPECT_EQ(AckBox::Find(number), nullptr);
+}
+
+}  // namespace
+}  // namespace outbox::sink

@@ -1,0 +1,84 @@
+#include "sink/redis/classify_error.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/text.h"
+
+namespace outbox::sink {
+namespace {
+
+using base::StrCat;
+
+constexpr std::size_t kReplyBytesMax = 300;
+constexpr std::string_view kTooManyClients = "ERR max number of clients reached";
+constexpr std::string_view kNoPasswordWanted = "ERR AUTH";
+constexpr std::string_view kProtocolError = "ERR Protocol error";
+
+struct Meaning {
+  std::string_view word;  // the reply's first
+  Code code;
+  Disposition disposition;
+  std::string_view hint;
+};
+
+constexpr std::array kMeanings{
+    // Credentials.
+    Meaning{"NOAUTH", Code::kPermission, Disposition::kSinkDown,
+            "give user and password in the address, or password_env or password_file"},
+    Meaning{"WRONGPASS", Code::kPermission, Disposition::kSinkDown,
+            "check user and password, and that the user is on"},
+    Meaning{"NOPERM", Code::kPermission, Disposition::kSinkDown,
+            "let the user run XADD on the stream, with dedupe also EVAL, EVALSHA, EXISTS and SET "
+            "on outbox:dedupe:*"},
+    Meaning{"DENIED", Code::kPermission, Disposition::kSinkDown,
+            "the server is in protected mode: give it a password"},
+    // Resources and state.
+    Meaning{"OOM", Code::kUnavailable, Disposition::kSinkDown,
+            "the server has reached maxmemory: raise it, or bound the streams with maxlen"},
+    Meaning{"MISCONF", Code::kUnavailable, Disposition::kSinkDown,
+            "the server can not save to disk and takes no writes: see its log"},
+    Meaning{"LOADING", Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{"BUSY", Code::kUnavailable, Disposition::kSinkDown, "a script keeps the server busy"},
+    Meaning{"MASTERDOWN", Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{"READONLY", Code::kUnavailable, Disposition::kSinkDown,
+            "this server is a replica: name the master"},
+    Meaning{"NOREPLICAS", Code::kUnavailable, Disposition::kSinkDown,
+            "min-replicas-to-write is not met"},
+    Meaning{"CLUSTERDOWN", Code::kUnavailable, Disposition::kSinkDown, ""},
+    Meaning{"TRYAGAIN", Code::kUnavailable, Disposition::kSinkDown, ""},
+    // The message's own.
+    Meaning{"WRONGTYPE", Code::kRejected, Disposition::kPermanent,
+            "the key of the stream holds something else: remove it or change stream="},
+    Meaning{"MOVED", Code::kRejected, Disposition::kRetry,
+            "the server is part of a Redis Cluster, which this sink does not follow"},
+};
+
+}  // namespace
+
+bool IsProtocolError(std::string_view reply) noexcept { return reply.starts_with(kProtocolError); }
+
+Status ClassifyRedisError(std::string_view reply, std::string_view peer) {
+  const std::string message = StrCat("redis ", peer, ": ", base::CleanError(reply, kReplyBytesMax));
+  const std::string word(reply.substr(0, reply.find(' ')));
+  if (reply.starts_with(kTooManyClients)) return Status::SinkDown(message).WithNative(word);
+  if (reply.starts_with(kNoPasswordWanted)) {
+    return Status(Code::kPermission, Disposition::kSinkDown, message)
+        .WithNative(word)
+        .WithHint("the server knows no passwords: leave user and password out of the address");
+  }
+  if (IsProtocolError(reply)) {
+    return Status::Permanent(Code::kRejected, message)
+        .WithNative(word)
+        .WithHint("the message is larger than the server's proto-max-bulk-len");
+  }
+  const auto* const meaning = std::find_if(
+      kMeanings.begin(), kMeanings.end(), [&](const Meaning& known) { return known.word == word; });
+  if (meaning == kMeanings.end()) return Status::Retry(Code::kRejected, message).WithNative(word);
+  return Status(meaning->code, meaning->disposition, message)
+      .WithNative(word)
+      .WithHint(std::string(meaning->hint));
+}
+
+}  // namespace outbox::sink

@@ -1,0 +1,55 @@
+// RedisConnection: a logged-in connection to one server; commands out, replies in.
+//
+// Threads: used by one at a time.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/handle.h"
+#include "outbox/deadline.h"
+#include "outbox/status.h"
+#include "sink/net/stream.h"
+#include "sink/redis/options.h"
+
+namespace outbox::sink {
+
+using RedisReply = base::UniqueHandle<redisReply, freeReplyObject>;
+
+class RedisConnection {
+ public:
+  // Connects to the first endpoint that lets us in: AUTH, SELECT, and a PING that shows whether the
+  // server is ready. Fails with the last endpoint's kSinkDown.
+  static Result<std::unique_ptr<RedisConnection>> Open(const RedisOptions& options,
+                                                       Deadline deadline,
+                                                       const ConnectObserver& observer = {});
+
+  Stream::Written Send(std::string_view commands, Deadline deadline) {
+    return stream_.Write(commands, deadline);
+  }
+  // The next reply; an error reply is a reply too.
+  Result<RedisReply> Receive(Deadline deadline);
+
+  bool HungUp() const { return stream_.HungUp(); }
+  const std::string& peer() const noexcept { return stream_.peer(); }
+
+ private:
+  using Reader = base::UniqueHandle<redisReader, redisReaderFree>;
+
+  explicit RedisConnection(Stream stream)
+      : stream_(std::move(stream)), reader_(redisReaderCreate()) {}
+  Status LogIn(const RedisOptions& options, Deadline deadline);
+
+  Stream stream_;
+  Reader reader_;
+  std::array<char, 64 * 1024> buffer_;
+};
+
+// The text of an error reply, or of a string.
+std::string_view TextOf(const redisReply& reply) noexcept;
+
+}  // namespace outbox::sink

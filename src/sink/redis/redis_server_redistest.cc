@@ -1,0 +1,363 @@
+// The Redis sink against a server, beyond what every sink must do.
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "sink/redis/redis_sink.h"
+#include "tests/conformance/redis_server.h"
+#include "tests/support/matchers.h"
+
+namespace outbox::sink {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::RedisServer;
+using testing::WaitFor;
+
+constexpr const char* kStream = "orders.order.created.v1";
+
+Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
+
+std::vector<Message> Messages(std::size_t count, const std::string& payload = "{}") {
+  std::vector<Message> messages(count);
+  for (Message& message : messages) {
+    message.id = Uuid::NewV7();
+    message.topic = kStream;
+    message.payload = payload;
+    message.attempt = 1;
+  }
+  return messages;
+}
+
+std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages) {
+  std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
+  sink.Publish(messages, results, Soon());
+  return results;
+}
+
+class RedisSinkTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    OUTBOX_REQUIRE_PROGRAM("redis-server");
+    server_ = RedisServer::Start();
+    ASSERT_NE(server_, nullptr);
+  }
+  std::shared_ptr<Sink> Make(const std::string& rest) const {
+    return MakeUri(base::StrCat("redis://app:secret@", server_->address(), rest));
+  }
+  static std::shared_ptr<Sink> MakeUri(const std::string& uri) {
+    return MakeRedisSink(SinkUri::Parse(uri).value()).value();
+  }
+  std::multiset<std::string> Ids() const {
+    std::multiset<std::string> ids;
+    for (const auto& entry : server_->Entries(kStream)) ids.insert(entry.Field("id"));
+    return ids;
+  }
+
+  std::unique_ptr<RedisServer> server_;
+};
+
+TEST_F(RedisSinkTest, AnEntryHasItsFieldsInTheDocumentedOrder) {
+  const auto sink = Make("");
+  auto messages = Messages(1, R"({"a":1})");
+  messages[0].headers = {{"x-shop", "north"}};
+  ASSERT_OK(Publish(*sink, messages)[0]);
+  const auto entries = server_->Entries(kStream);
+  ASSERT_EQ(entries.size(), 1u);
+  const auto& fields = entries[0].fields;
+  ASSERT_GE(fields.size(), 4u);
+  EXPECT_EQ(fields[0], std::make_pair(std::string("id"), messages[0].id.ToString()));
+  EXPECT_EQ(fields[1], std::make_pair(std::string("topic"), std::string(kStream)));
+  EXPECT_EQ(fields[2], std::make_pair(std::string("payload"), messages[0].payload));
+  EXPECT_EQ(fields.back(), std::make_pair(std::string("x-shop"), std::string("north")));
+}
+
+TEST_F(RedisSinkTest, KeepsTheOrderOfABatchLargerThanOneWrite) {
+  const auto sink = Make("");
+  const auto messages = Messages(100, "\"" + std::string(100'000, 'x') + "\"");
+  for (const Status& status : Publish(*sink, messages)) ASSERT_OK(status);
+  const auto entries = server_->Entries(kStream);
+  ASSERT_EQ(entries.size(), messages.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    EXPECT_EQ(entries[i].Field("id"), messages[i].id.ToString());
+  }
+}
+
+TEST_F(RedisSinkTest, TrimsTheStreamExactly) {
+  const auto sink = Make("?maxlen_exact=10");
+  for (const Status& status : Publish(*sink, Messages(25))) ASSERT_OK(status);
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "10");
+}
+
+TEST_F(RedisSinkTest, TrimsTheStreamApproximately) {
+  const auto sink = Make("?maxlen=10");
+  for (const Status& status : Publish(*sink, Messages(1000))) ASSERT_OK(status);
+  const int length = std::stoi(server_->Ask({"XLEN", kStream}));
+  EXPECT_GE(length, 10);
+  EXPECT_LT(length, 1000);
+}
+
+TEST_F(RedisSinkTest, UsesTheDatabaseOfTheAddressAndGivesItsName) {
+  const auto sink = Make("/3");
+  ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "0");
+  EXPECT_THAT(server_->Ask({"INFO", "keyspace"}), HasSubstr("db3:keys=1"));
+  EXPECT_THAT(server_->Ask({"CLIENT", "LIST"}), HasSubstr("name=outboxd"));
+}
+
+TEST_F(RedisSinkTest, ADatabaseThatDoesNotExistIsASinkThatIsDown) {
+  const Status status = Make("/99")->Open(Soon());
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+  EXPECT_THAT(status.message(), HasSubstr("DB index"));
+}
+
+TEST_F(RedisSinkTest, DedupeAddsTheSameIdOnce) {
+  const auto sink = Make("?dedupe=10m");
+  const auto messages = Messages(20);
+  for (int round = 0; round < 3; ++round) {
+    for (const Status& status : Publish(*sink, messages)) ASSERT_OK(status);
+  }
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "20");
+}
+
+TEST_F(RedisSinkTest, DedupeForgetsAfterItsTime) {
+  const auto sink = Make("?dedupe=200ms");
+  const auto messages = Messages(1);
+  ASSERT_OK(Publish(*sink, messages)[0]);
+  const std::string key = base::StrCat("outbox:dedupe:{", kStream, "}:", messages[0].id.ToString());
+  ASSERT_TRUE(WaitFor([&] { return server_->Ask({"EXISTS", key}) == "0"; }));
+  ASSERT_OK(Publish(*sink, messages)[0]);
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "2");
+}
+
+TEST_F(RedisSinkTest, DedupeDoesNotRememberWhatWasRefused) {
+  const auto sink = Make("?dedupe=10m");
+  ASSERT_EQ(server_->Ask({"SET", kStream, "a string"}), "OK");
+  const auto messages = Messages(3);
+  for (const Status& status : Publish(*sink, messages)) {
+    EXPECT_EQ(status.disposition(), Disposition::kPermanent) << status.ToString();
+  }
+  ASSERT_EQ(server_->Ask({"DEL", kStream}), "1");
+  for (const Status& status : Publish(*sink, messages)) EXPECT_OK(status);
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "3");
+}
+
+TEST_F(RedisSinkTest, DedupeSurvivesAFlushOfTheScripts) {
+  const auto sink = Make("?dedupe=10m");
+  for (const Status& status : Publish(*sink, Messages(2))) ASSERT_OK(status);
+  ASSERT_EQ(server_->Ask({"SCRIPT", "FLUSH"}), "OK");
+  for (const Status& status : Publish(*sink, Messages(2))) EXPECT_OK(status);
+}
+
+TEST_F(RedisSinkTest, AnEmptyStreamNameFailsAlone) {
+  const auto sink = Make("?stream={aggregate_id}");
+  auto messages = Messages(3);
+  messages[0].aggregate_id = messages[2].aggregate_id = kStream;
+  const auto results = Publish(*sink, messages);
+  EXPECT_OK(results[0]);
+  EXPECT_EQ(results[1].disposition(), Disposition::kPermanent);
+  EXPECT_OK(results[2]);
+}
+
+// Of every size: the command may be cut off while it is written, or leave whole.
+TEST_F(RedisSinkTest, AMessageTheServerFindsTooLargeIsRefusedForGood) {
+  ASSERT_EQ(server_->Ask({"CONFIG", "SET", "proto-max-bulk-len", "1mb"}), "OK");
+  const auto sink = Make("");
+  for (const std::size_t bytes : {1'100'000u, 2'000'000u, 8'000'000u, 64'000'000u}) {
+    auto messages = Messages(3);
+    messages[1].payload = std::string(bytes, 'x');
+    const auto results = Publish(*sink, messages);
+    EXPECT_OK(results[0]);
+    EXPECT_EQ(results[1].disposition(), Disposition::kPermanent) << results[1].ToString();
+    EXPECT_EQ(results[2].disposition(), Disposition::kSinkDown) << results[2].ToString();
+    ASSERT_OK(Publish(*sink, {messages[2]})[0]);
+  }
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "8");
+}
+
+TEST_F(RedisSinkTest, ConnectionsTheServerHasDroppedAreReplacedWithoutAFailure) {
+  const auto sink = Make("");
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_OK(Publish(*sink, Messages(1))[0]);
+    server_->Ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    ASSERT_TRUE(WaitFor([&] {
+      return server_->Ask({"CLIENT", "LIST"}).find("name=outboxd") == std::string::npos;
+    }));
+  }
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+TEST_F(RedisSinkTest, AFullServerIsASinkThatIsDown) {
+  const auto sink = Make("");
+  ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  ASSERT_EQ(server_->Ask({"CONFIG", "SET", "maxmemory", "1"}), "OK");
+  for (const Status& status : Publish(*sink, Messages(3))) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+    EXPECT_EQ(status.native(), "OOM");
+  }
+  ASSERT_EQ(server_->Ask({"CONFIG", "SET", "maxmemory", "0"}), "OK");
+  for (const Status& status : Publish(*sink, Messages(3))) EXPECT_OK(status);
+}
+
+TEST_F(RedisSinkTest, AReplicaIsASinkThatIsDown) {
+  ASSERT_EQ(server_->Ask({"REPLICAOF", "127.0.0.1", std::to_string(testing::FreePort())}), "OK");
+  const auto sink = Make("");
+  const Status status = Publish(*sink, Messages(1))[0];
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+  ASSERT_EQ(server_->Ask({"REPLICAOF", "NO", "ONE"}), "OK");
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+TEST_F(RedisSinkTest, AUserThatMayOnlyAddIsEnough) {
+  ASSERT_EQ(server_->Ask({"ACL", "SETUSER", "adder", "on", ">secret", "~orders.*", "+xadd"}), "OK");
+  const auto sink = MakeUri(base::StrCat("redis://adder:secret@", server_->address()));
+  ASSERT_OK(sink->Open(Soon()));
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+TEST_F(RedisSinkTest, ACredentialIsNamedAsSuch) {
+  ASSERT_EQ(server_->Ask({"ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@read"}), "OK");
+  for (const char* login : {"app:hunter2@", "nobody:hunter2@", ":hunter2@", "reader:secret@"}) {
+    const auto sink = MakeUri(base::StrCat("redis://", login, server_->address()));
+    Status status = sink->Open(Soon());
+    if (status.ok()) status = Publish(*sink, Messages(1))[0];
+    EXPECT_EQ(status.code(), Code::kPermission) << login << " " << status.ToString();
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << login;
+    EXPECT_FALSE(status.hint().empty());
+    EXPECT_THAT(status.ToString() + status.hint(), Not(HasSubstr("hunter2")));
+  }
+}
+
+TEST_F(RedisSinkTest, TheNextEndpointIsTriedWhenOneIsAway) {
+  const auto sink = MakeUri(
+      base::StrCat("redis://app:secret@127.0.0.1:", testing::FreePort(), ",", server_->address()));
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+// Publishes without end from a thread of its own, again what was not confirmed.
+class Producer {
+ public:
+  explicit Producer(std::shared_ptr<Sink> sink)
+      : sink_(std::move(sink)), thread_([this] { Run(); }) {}
+  ~Producer() { Stop(); }
+
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  std::size_t confirmed() const { return confirmed_count_; }
+  // After Stop.
+  const std::set<std::string>& ids() const { return ids_; }
+
+  static constexpr std::size_t kWindow = 50;
+
+ private:
+  void Run() {
+    while (!stop_) {
+      auto messages = Messages(kWindow);
+      while (!messages.empty() && !stop_) {
+        const auto results = Publish(*sink_, messages);
+        std::vector<Message> again;
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+          if (results[i].ok()) {
+            ids_.insert(messages[i].id.ToString());
+          } else {
+            EXPECT_NE(results[i].disposition(), Disposition::kPermanent) << results[i].ToString();
+            again.push_back(messages[i]);
+          }
+        }
+        confirmed_count_ = ids_.size();
+        if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        messages = std::move(again);
+      }
+    }
+  }
+
+  const std::shared_ptr<Sink> sink_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::size_t> confirmed_count_ = 0;
+  std::set<std::string> ids_;
+  std::thread thread_;
+};
+
+class RedisKillTest : public RedisSinkTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(RedisKillTest, WhatWasConfirmedIsThereWhateverKillsTheServer) {
+  constexpr std::size_t kKills = 5;
+  Producer producer(Make(GetParam()));
+  for (std::size_t kill = 0; kill < kKills; ++kill) {
+    const std::size_t before = producer.confirmed();
+    ASSERT_TRUE(WaitFor([&] { return producer.confirmed() >= before + 200; }));
+    server_->process().Kill();
+    ASSERT_TRUE(server_->process().StartAgain());
+  }
+  const std::size_t before = producer.confirmed();
+  ASSERT_TRUE(WaitFor([&] { return producer.confirmed() >= before + 200; }));
+  producer.Stop();
+
+  const auto arrived = Ids();
+  for (const std::string& id : producer.ids()) EXPECT_EQ(arrived.count(id) > 0, true) << id;
+  const std::set<std::string> distinct(arrived.begin(), arrived.end());
+  const std::size_t duplicates = arrived.size() - distinct.size();
+  EXPECT_LE(duplicates, std::string(GetParam()).empty() ? Producer::kWindow * kKills : 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Redis, RedisKillTest, ::testing::Values("", "?dedupe=10m"),
+                         [](const auto& tested) { return tested.index == 0 ? "plain" : "dedupe"; });
+
+class RedisTlsTest : public RedisSinkTest {
+ protected:
+  void SetUp() override {
+    OUTBOX_REQUIRE_PROGRAM("redis-server");
+    OUTBOX_REQUIRE_PROGRAM("openssl");
+    server_ = RedisServer::StartWithTls();
+    ASSERT_NE(server_, nullptr);
+    address_ = base::StrCat("rediss://app:secret@", server_->tls_address());
+    client_ = base::StrCat("tls_cert=", server_->certificates().File("client.pem"),
+                           "&tls_key=", server_->certificates().File("client.key"));
+  }
+  std::string address_;
+  std::string client_;
+};
+
+TEST_F(RedisTlsTest, TakesAClientCertificate) {
+  const auto sink = MakeUri(address_ + "?tls_ca=" + server_->ca_file() + "&" + client_);
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+TEST_F(RedisTlsTest, WithoutTheClientCertificateTheServerIsDown) {
+  const Status status = MakeUri(address_ + "?tls_ca=" + server_->ca_file())->Open(Soon());
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+}
+
+TEST_F(RedisTlsTest, AServerOfAnotherAuthorityIsRefused) {
+  const testing::Certificates other;
+  const auto refused =
+      MakeUri(address_ + "?tls_ca=" + other.File("ca.pem") + "&" + client_)->Open(Soon());
+  EXPECT_EQ(refused.disposition(), Disposition::kSinkDown);
+  EXPECT_THAT(refused.message(), HasSubstr("certificate verify failed"));
+  EXPECT_THAT(refused.hint(), HasSubstr("tls_ca"));
+  // The system's authorities do not know it either.
+  EXPECT_FALSE(MakeUri(address_ + "?" + client_)->Open(Soon()).ok());
+  EXPECT_OK(MakeUri(address_ + "?tls_verify=false&" + client_)->Open(Soon()));
+}
+
+TEST_F(RedisTlsTest, AServerOfAnotherNameIsRefused) {
+  const std::string port = server_->tls_address().substr(server_->tls_address().find(':'));
+  const std::string options = "?tls_ca=" + server_->ca_file() + "&" + client_;
+  EXPECT_OK(MakeUri("rediss://app:secret@localhost" + port + options)->Open(Soon()));
+  // 127.0.0.1 in a spelling that its certificate does not have.
+  const Status status = MakeUri("rediss://app:secret@127.1" + port + options)->Open(Soon());
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
+  EXPECT_THAT(status.message(), HasSubstr("ostname mismatch"));
+}
+
+TEST_F(RedisTlsTest, SpeakingInTheClearToATlsPortFailsClearly) {
+  const Status status = MakeUri("redis://app:secret@" + server_->tls_address())->Open(Soon());
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
+}
+
+}  // namespace
+}  // namespace outbox::sink
