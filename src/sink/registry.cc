@@ -8,14 +8,16 @@
 #include "sink/file/file_sink.h"
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
+#include "sink/kafka/kafka_sink.h"
 
 namespace outbox::sink {
 namespace {
 
-constexpr std::array<SinkKind, 3> kKinds{{
+constexpr std::array<SinkKind, 4> kKinds{{
     {"stdout", "stdout:", MakeStdoutSink},
     {"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     {"null", "null:", MakeNullSink},
+    {"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink},
 }};
 
 Status UnknownScheme(std::string_view scheme) {
