@@ -73,11 +73,10 @@ class MockKafka {
   const std::vector<KafkaArrived>& Receive(std::size_t count) {
     if (consumer_ == nullptr) StartConsumer();
     WaitFor([&] {
-      Poll(100);
+      while (Poll(50)) {
+      }
       return arrived_.size() >= count;
     });
-    while (Poll(50)) {
-    }
     return arrived_;
   }
 

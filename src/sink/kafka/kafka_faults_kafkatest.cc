@@ -15,7 +15,6 @@ namespace outbox::sink {
 namespace {
 
 using ::testing::AnyOf;
-using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::KafkaArrived;
 using testing::MockKafka;
@@ -150,7 +149,7 @@ TEST_F(KafkaFaults, APartitionWithoutALeaderDoesNotStopTheSink) {
 TEST_F(KafkaFaults, InjectedErrorsLoseNothingAndKeepTheOrderOfAKey) {
   const auto sink = Make();
   ASSERT_OK(sink->Open(Deadline::After(30s)));
-  constexpr std::size_t kRounds = 20;
+  constexpr std::size_t kRounds = 6;
   constexpr std::size_t kBatch = 200;
   for (std::size_t round = 0; round < kRounds; ++round) {
     kafka_.Push(MockKafka::kProduce,
@@ -166,7 +165,7 @@ TEST_F(KafkaFaults, InjectedErrorsLoseNothingAndKeepTheOrderOfAKey) {
 
 TEST_F(KafkaFaults, AFatalErrorReplacesTheProducer) {
   const auto sink = Make();
-  constexpr std::size_t kRounds = 10;
+  constexpr std::size_t kRounds = 5;
   constexpr std::size_t kBatch = 50;
   std::size_t failed = 0;
   for (std::size_t round = 0; round < kRounds; ++round) {
@@ -202,7 +201,7 @@ TEST_F(KafkaFaults, AForbiddenIdempotentWriteIsNamedAndCured) {
 
 TEST_F(KafkaFaults, ABrokerThatComesAndGoesLosesNothing) {
   const auto sink = Make("?timeout=2s");
-  constexpr std::size_t kRounds = 5;
+  constexpr std::size_t kRounds = 4;
   constexpr std::size_t kBatch = 100;
   for (std::size_t round = 0; round < kRounds; ++round) {
     const std::vector<Message> messages = MakeMessages(kBatch, round * kBatch);

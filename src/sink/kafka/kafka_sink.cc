@@ -51,7 +51,8 @@ class KafkaSink final : public Sink {
       return;
     }
     std::unique_ptr<Producer> producer = *std::move(taken);
-    if (const Status reached = producer->maybe_down() ? producer->Reach(deadline) : Status::Ok();
+    if (const Status reached =
+            producer->needs_reaching() ? producer->Reach(deadline) : Status::Ok();
         !reached.ok()) {
       std::fill(results.begin(), results.end(), reached);
     } else {

@@ -82,6 +82,7 @@ void SetDefaults(ConfWriter& conf, milliseconds timeout) {
   conf.Set("", "batch.size", "131072");
   // A whole batch is handed over at once, and flushed.
   conf.Set("", "linger.ms", "1");
+  conf.Set("", "socket.nagle.disable", "true");
   conf.Set("", "reconnect.backoff.max.ms", "1000");
   conf.Set("timeout", "message.timeout.ms", timeout);
   conf.Set("timeout", "request.timeout.ms", timeout);

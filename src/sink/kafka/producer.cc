@@ -139,6 +139,7 @@ bool Producer::Answers(milliseconds wait) {
   rd_kafka_metadata_destroy(metadata);
   if (!fatal_) last_error_ = RD_KAFKA_RESP_ERR_NO_ERROR;
   down_since_.reset();
+  reached_ = true;
   return true;
 }
 
@@ -146,7 +147,7 @@ Status Producer::Reach(Deadline deadline) {
   const Clock::time_point start = Clock::now();
   while (!Answers(std::min(deadline.remaining(), kAnswerWait))) {
     const bool refused = IsRefusedLogin(last_error_);
-    const bool away = maybe_down() && Clock::now() - start >= kDownPatience;
+    const bool away = down_since_ && Clock::now() - start >= kDownPatience;
     if (deadline.passed() || refused || away || broken()) return NotReached();
   }
   return Status::Ok();
@@ -217,7 +218,7 @@ void Producer::Decide(const rd_kafka_message_t& message) {
 }
 
 bool Producer::GivenUpAsDown() {
-  if (!maybe_down()) return false;
+  if (!down_since_) return false;
   if (IsRefusedLogin(last_error_)) return true;
   return Clock::now() - *down_since_ >= kDownPatience && !Answers(kAnswerWait);
 }
@@ -243,7 +244,7 @@ void Producer::Purge(Deadline deadline) {
 void Producer::DecideUnsent(Deadline deadline) {
   if (unsent_.empty()) return;
   const bool answers =
-      !maybe_down() && !broken() && Answers(std::min(deadline.remaining() / 2, kAnswerWait));
+      !down_since_ && !broken() && Answers(std::min(deadline.remaining() / 2, kAnswerWait));
   const Status status =
       answers ? Failure({.error = RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, .cluster_answers = true})
               : NotReached();

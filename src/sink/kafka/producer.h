@@ -48,8 +48,9 @@ class Producer {
   // OK once a broker has answered. Gives up early on refused credentials and when no broker
   // takes connections.
   Status Reach(Deadline deadline);
-  // All connections were lost, and nothing has been confirmed since.
-  bool maybe_down() const noexcept { return down_since_.has_value(); }
+  // No broker has answered yet, or all connections were lost and nothing has been confirmed since:
+  // to be reached before anything is handed over.
+  bool needs_reaching() const noexcept { return !reached_ || down_since_.has_value(); }
   // Of no more use: an idempotent producer that lost track of its sequence refuses everything.
   bool broken() const noexcept;
 
@@ -79,7 +80,8 @@ class Producer {
   KafkaClient client_;
 
   // The cluster, as far as is known.
-  std::optional<Clock::time_point> down_since_;
+  bool reached_ = false;
+  std::optional<Clock::time_point> down_since_;  // all connections failed, says librdkafka
   rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR_NO_ERROR;  // of a connection
   std::string last_reason_;
   bool fatal_ = false;
