@@ -53,17 +53,20 @@ struct outbox::EventCodec<OrderPlaced> {
 namespace {
 
 // [snippet bus]
+outbox::Status SendMail(const OrderPlaced& event, const outbox::Message&) {
+  std::printf("mail for order %d\n", event.order);
+  return outbox::Status::Ok();
+}
+
+outbox::Status Audit(const outbox::Message& message) {
+  std::printf("audit %s\n", message.topic.c_str());
+  return outbox::Status::Ok();
+}
+
 int Deliver(const std::string& database) {
   outbox::EventBus bus;
-  const auto mail = bus.Subscribe<OrderPlaced>(
-      "shop.order.placed.v1", [](const OrderPlaced& event, const outbox::Message&) {
-        std::printf("mail for order %d\n", event.order);
-        return outbox::Status::Ok();
-      });
-  const auto audit = bus.Subscribe("shop.#", [](const outbox::Message& message) {
-    std::printf("audit %s\n", message.topic.c_str());
-    return outbox::Status::Ok();
-  });
+  const auto mail = bus.Subscribe<OrderPlaced>("shop.order.placed.v1", SendMail);
+  const auto audit = bus.Subscribe("shop.#", Audit);
 
   auto relay = outbox::Relay::Start(database, {.table = "orders_outbox"}, bus.AsSink());
   if (!relay.ok()) return Fail(relay.error());
