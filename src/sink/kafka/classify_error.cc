@@ -15,7 +15,7 @@ constexpr std::size_t kDetailBytesMax = 300;
 struct Verdict {
   Code code;
   Disposition disposition;
-  std::string_view hint = "";
+  std::string_view hint{};
 };
 
 constexpr std::string_view kSizeHint =

@@ -136,15 +136,20 @@ void SetSecurity(ConfWriter& conf, OptionReader& options, const Authority& autho
   conf.SetUnlessEmpty("password", "sasl.password", password);
 }
 
+// Why a property may not be set; empty when it may.
+std::string_view WhyRefused(std::string_view property, std::string_view value) {
+  for (const auto& refused : kRefused) {
+    if (refused.first == property) return refused.second;
+  }
+  const bool acks = property == "acks" || property == "request.required.acks";
+  return acks && value == "0" ? "without acknowledgements nothing can be confirmed" : "";
+}
+
 void PassThrough(ConfWriter& conf, OptionReader& options) {
   for (const auto& [property, value] : options.Prefixed("kafka.")) {
     const std::string option = StrCat("kafka.", property);
-    const auto* refused = std::find_if(kRefused.begin(), kRefused.end(),
-                                       [&](const auto& known) { return known.first == property; });
-    if (refused != kRefused.end()) {
-      options.AddProblem(option, refused->second);
-    } else if ((property == "acks" || property == "request.required.acks") && value == "0") {
-      options.AddProblem(option, "without acknowledgements nothing can be confirmed");
+    if (const std::string_view why = WhyRefused(property, value); !why.empty()) {
+      options.AddProblem(option, why);
     } else {
       conf.Set(option, property, value);
     }
