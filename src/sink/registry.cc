@@ -10,6 +10,7 @@
 #include "sink/file/null_sink.h"
 #include "sink/file/stdout_sink.h"
 #include "sink/http/http_sink.h"
+#include "sink/kafka/kafka_sink.h"
 #include "sink/nats/nats_sink.h"
 #include "sink/redis/redis_sink.h"
 
@@ -24,6 +25,7 @@ constexpr std::array kKinds{
     SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
     SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
     SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
+    SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink},
     SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink},
     SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink},
     SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink},

@@ -1,0 +1,266 @@
+// What the Kafka sink does when the cluster misbehaves: librdkafka's mock cluster on request.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "sink/kafka/kafka_sink.h"
+#include "tests/support/matchers.h"
+#include "tests/support/mock_kafka.h"
+#include "tests/support/wait.h"
+
+namespace outbox::sink {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using testing::KafkaArrived;
+using testing::MockKafka;
+using testing::WaitFor;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kKeys = 10;
+
+class KafkaFaults : public ::testing::Test {
+ protected:
+  std::shared_ptr<Sink> Make(const std::string& options = "") {
+    auto made = MakeKafkaSink(SinkUri::Parse(kafka_.uri() + options).value());
+    EXPECT_OK(made);
+    return *made;
+  }
+
+  static Message MakeMessage(std::size_t number) {
+    Message message;
+    message.id = Uuid::NewV7();
+    message.seq = static_cast<std::int64_t>(number);
+    message.table = "t";
+    message.topic = "orders.order.created.v1";
+    message.key = base::StrCat("key-", number % kKeys);
+    message.payload = std::to_string(number);
+    message.attempt = 1;
+    message.created_at = Timestamp(std::chrono::milliseconds(1'700'000'000'123));
+    return message;
+  }
+  static std::vector<Message> MakeMessages(std::size_t count, std::size_t first = 0) {
+    std::vector<Message> messages;
+    for (std::size_t i = 0; i < count; ++i) messages.push_back(MakeMessage(first + i));
+    return messages;
+  }
+  static std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages,
+                                     std::chrono::milliseconds wait = 30s) {
+    std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
+    sink.Publish(messages, results, Deadline::After(wait));
+    return results;
+  }
+  // As an ordered relay does it: what failed comes first in the next round, in its old order.
+  static bool PublishUntilConfirmed(Sink& sink, std::vector<Message> messages) {
+    return WaitFor([&] {
+      const auto results = Publish(sink, messages);
+      std::vector<Message> left;
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (!results[i].ok()) left.push_back(messages[i]);
+      }
+      messages = left;
+      if (!messages.empty()) (void)sink.Open(Deadline::After(10s));
+      return messages.empty();
+    });
+  }
+  // How often a message arrived after a later one of its key, by first arrivals.
+  static int Inversions(const std::vector<KafkaArrived>& arrived) {
+    std::map<std::string, int> last;
+    std::set<std::string> seen;
+    int inversions = 0;
+    for (const KafkaArrived& message : arrived) {
+      if (!seen.insert(message.body).second) continue;
+      const int number = std::stoi(message.body);
+      const auto [entry, added] = last.try_emplace(*message.key, number);
+      if (!added && number < entry->second) ++inversions;
+      entry->second = std::max(entry->second, number);
+    }
+    return inversions;
+  }
+  static std::size_t Distinct(const std::vector<KafkaArrived>& arrived) {
+    std::set<std::string> bodies;
+    for (const KafkaArrived& message : arrived) bodies.insert(message.body);
+    return bodies.size();
+  }
+
+  MockKafka kafka_;
+};
+
+TEST_F(KafkaFaults, KeyAndTimestampTravelAndAnEmptyKeyIsNone) {
+  const auto sink = Make();
+  std::vector<Message> messages = MakeMessages(2);
+  messages[1].key.clear();
+  for (const Status& result : Publish(*sink, messages)) ASSERT_OK(result);
+  const auto& arrived = kafka_.Receive(2);
+  ASSERT_EQ(arrived.size(), 2u);
+  for (const KafkaArrived& message : arrived) {
+    EXPECT_EQ(message.timestamp_ms, 1'700'000'000'123);
+    EXPECT_EQ(message.key.has_value(), message.body == "0");
+  }
+}
+
+TEST_F(KafkaFaults, TheTopicIsATemplate) {
+  const auto sink = Make("?topic=orders.{aggregate_type}.created.v1&body=envelope");
+  Message message = MakeMessage(1);
+  message.topic = "elsewhere";
+  message.aggregate_type = "order";
+  ASSERT_OK(Publish(*sink, {message})[0]);
+  const auto& arrived = kafka_.Receive(1);
+  ASSERT_EQ(arrived.size(), 1u);
+  EXPECT_THAT(arrived[0].body, HasSubstr("\"payload\":1"));
+}
+
+TEST_F(KafkaFaults, AnImpossibleTopicIsTheMessagesFault) {
+  const auto sink = Make();
+  std::vector<Message> messages = MakeMessages(2);
+  messages[0].topic = "no such topic!";
+  const auto results = Publish(*sink, messages);
+  EXPECT_EQ(results[0].disposition(), Disposition::kPermanent);
+  EXPECT_OK(results[1]);
+}
+
+TEST_F(KafkaFaults, AMissingTopicIsRetriedAndDelaysNoOther) {
+  kafka_.SetTopicError("missing", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+  const auto sink = Make("?timeout=2s");
+  std::vector<Message> messages = MakeMessages(2);
+  messages[0].topic = "missing";
+  const auto results = Publish(*sink, messages);
+  EXPECT_EQ(results[0].disposition(), Disposition::kRetry) << results[0].ToString();
+  EXPECT_EQ(results[0].code(), Code::kNotFound) << results[0].ToString();
+  EXPECT_THAT(results[0].hint(), HasSubstr("create the topic"));
+  EXPECT_OK(results[1]);
+}
+
+TEST_F(KafkaFaults, APartitionWithoutALeaderDoesNotStopTheSink) {
+  kafka_.CreateTopic("headless");
+  for (int p = 0; p < MockKafka::kPartitions; ++p) kafka_.SetLeader("headless", p, -1);
+  const auto sink = Make("?timeout=2s");
+  std::vector<Message> messages = MakeMessages(2);
+  messages[0].topic = "headless";
+  const auto results = Publish(*sink, messages);
+  EXPECT_EQ(results[0].disposition(), Disposition::kRetry) << results[0].ToString();
+  EXPECT_OK(results[1]);
+}
+
+TEST_F(KafkaFaults, InjectedErrorsLoseNothingAndKeepTheOrderOfAKey) {
+  const auto sink = Make();
+  ASSERT_OK(sink->Open(Deadline::After(30s)));
+  constexpr std::size_t kRounds = 6;
+  constexpr std::size_t kBatch = 200;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    kafka_.Push(MockKafka::kProduce,
+                {RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
+                 RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR__TRANSPORT,
+                 RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS});
+    ASSERT_TRUE(PublishUntilConfirmed(*sink, MakeMessages(kBatch, round * kBatch)));
+  }
+  const auto& arrived = kafka_.Receive(kRounds * kBatch);
+  EXPECT_EQ(Distinct(arrived), kRounds * kBatch);
+  EXPECT_EQ(Inversions(arrived), 0);
+}
+
+TEST_F(KafkaFaults, AFatalErrorReplacesTheProducer) {
+  const auto sink = Make();
+  constexpr std::size_t kRounds = 5;
+  constexpr std::size_t kBatch = 50;
+  std::size_t failed = 0;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const std::vector<Message> messages = MakeMessages(kBatch, round * kBatch);
+    ASSERT_TRUE(PublishUntilConfirmed(*sink, {messages[0]}));
+    kafka_.Push(MockKafka::kProduce, {RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER});
+    std::vector<Message> left;
+    const auto results = Publish(*sink, messages);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].ok()) continue;
+      ++failed;
+      left.push_back(messages[i]);
+      EXPECT_THAT(results[i].disposition(), AnyOf(Disposition::kInDoubt, Disposition::kSinkDown))
+          << results[i].ToString();
+    }
+    ASSERT_TRUE(PublishUntilConfirmed(*sink, left));
+  }
+  EXPECT_GT(failed, 0u) << "no fatal error was raised: this test shows nothing";
+  const auto& arrived = kafka_.Receive(kRounds * kBatch);
+  EXPECT_EQ(Distinct(arrived), kRounds * kBatch);
+  EXPECT_EQ(Inversions(arrived), 0);
+}
+
+TEST_F(KafkaFaults, AForbiddenIdempotentWriteIsNamedAndCured) {
+  kafka_.Push(MockKafka::kInitProducerId, {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED});
+  const auto sink = Make();
+  const auto results = Publish(*sink, MakeMessages(1));
+  EXPECT_EQ(results[0].disposition(), Disposition::kSinkDown) << results[0].ToString();
+  EXPECT_EQ(results[0].code(), Code::kPermission) << results[0].ToString();
+  EXPECT_THAT(results[0].hint(), HasSubstr("IdempotentWrite"));
+  EXPECT_TRUE(PublishUntilConfirmed(*sink, MakeMessages(1)));
+}
+
+TEST_F(KafkaFaults, ABrokerThatComesAndGoesLosesNothing) {
+  const auto sink = Make("?timeout=2s");
+  constexpr std::size_t kRounds = 4;
+  constexpr std::size_t kBatch = 100;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const std::vector<Message> messages = MakeMessages(kBatch, round * kBatch);
+    kafka_.Break();
+    for (const Status& result : Publish(*sink, messages, 3s)) {
+      EXPECT_THAT(result.disposition(), AnyOf(Disposition::kSinkDown, Disposition::kInDoubt))
+          << result.ToString();
+    }
+    kafka_.Mend();
+    ASSERT_TRUE(PublishUntilConfirmed(*sink, messages));
+  }
+  const auto& arrived = kafka_.Receive(kRounds * kBatch);
+  EXPECT_EQ(Distinct(arrived), kRounds * kBatch);
+  EXPECT_EQ(Inversions(arrived), 0);
+}
+
+TEST_F(KafkaFaults, WhatWasSentWhenTheTimeWasUpIsInDoubtAndItsLateReportHarmless) {
+  const auto sink = Make();
+  ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
+  kafka_.SetRoundTrip(2000);
+  const std::vector<Message> messages = MakeMessages(20, 1);
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = Publish(*sink, messages, 1s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  for (const Status& result : results) {
+    EXPECT_EQ(result.disposition(), Disposition::kInDoubt) << result.ToString();
+  }
+  kafka_.SetRoundTrip(0);
+  EXPECT_TRUE(PublishUntilConfirmed(*sink, messages));
+  EXPECT_EQ(Distinct(kafka_.Receive(21)), 21u);
+}
+
+TEST_F(KafkaFaults, SeveralCallsAtOnceHaveAProducerEach) {
+  const auto sink = Make("?producers=3");
+  EXPECT_EQ(sink->traits().concurrency, 3u);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t round = 0; round < 5; ++round) {
+        for (const Status& result : Publish(*sink, MakeMessages(50, t * 1000 + round * 50))) {
+          EXPECT_OK(result);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Distinct(kafka_.Receive(750)), 750u);
+}
+
+TEST_F(KafkaFaults, ADestinationThatNeverWasIsDown) {
+  const auto sink = MakeKafkaSink(SinkUri::Parse("kafka://127.0.0.1:1").value()).value();
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = Publish(*sink, MakeMessages(3), 20s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 15s) << "refused connections are known early";
+  for (const Status& result : results) {
+    EXPECT_EQ(result.disposition(), Disposition::kSinkDown) << result.ToString();
+    EXPECT_THAT(result.message(), HasSubstr("127.0.0.1:1"));
+  }
+}
+
+}  // namespace
+}  // namespace outbox::sink
