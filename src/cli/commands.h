@@ -37,6 +37,7 @@ void AddStats(CLI::App& app, Action& action);
 void AddRetry(CLI::App& app, Action& action);
 void AddDelete(CLI::App& app, Action& action);
 void AddConfig(CLI::App& app, Action& action);
+void AddSink(CLI::App& app, Action& action);
 void AddDemo(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 void AddVersion(CLI::App& app, Action& action);

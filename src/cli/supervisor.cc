@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 #include "cli/database.h"
+#include "sink/decorate/circuit_breaker.h"
+#include "sink/decorate/rate_limit.h"
+#include "sink/decorate/tuned.h"
 #include "sink/registry.h"
 
 namespace outbox::cli {
@@ -50,6 +53,22 @@ std::vector<const config::Settings*> SinkSettings(const config::TableConfig& tab
   return settings;
 }
 
+// The breaker is innermost: it looks at what the sink answers, not at what a limit held back.
+std::shared_ptr<Sink> Limited(std::shared_ptr<Sink> sink, const config::SinkLimits& limits) {
+  if (limits.breaker_failures > 0) {
+    sink = sink::CircuitBreaker(std::move(sink), limits.breaker_failures, limits.breaker_cooldown);
+  }
+  if (limits.batch > 0 || limits.concurrency > 0) {
+    sink = sink::Tuned(std::move(sink),
+                       {.batch_max = limits.batch, .concurrency = limits.concurrency});
+  }
+  if (limits.per_second > 0) {
+    const std::size_t burst = limits.burst > 0 ? limits.burst : limits.per_second;
+    sink = sink::RateLimit(std::move(sink), static_cast<double>(limits.per_second), burst);
+  }
+  return sink;
+}
+
 store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
   const config::Settings& settings = table.settings;
   return {.table = table.name,
@@ -71,7 +90,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const config::Config& conf
   for (const config::TableConfig& table : config.tables) {
     for (const config::Settings* settings : SinkSettings(table)) {
       OUTBOX_ASSIGN_OR_RETURN(auto sink, sink::OpenSink(settings->sink));
-      sinks.emplace_back(settings, std::move(sink));
+      sinks.emplace_back(settings, Limited(std::move(sink), settings->limits));
     }
   }
   std::unique_ptr<Supervisor> supervisor(new Supervisor(signals));

@@ -21,15 +21,17 @@ constexpr std::array kKinds{
     SinkKind{"stdout", "stdout:", MakeStdoutSink},
     SinkKind{"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     SinkKind{"null", "null:", MakeNullSink},
-    SinkKind{"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
-    SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink},
-    SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
-    SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink},
-    SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink},
-    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink},
-    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink},
-    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink},
-    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink},
+    SinkKind{"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, Reach::kConnect, 5672},
+    SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, Reach::kTls, 5671},
+    SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink,
+             Reach::kResolve, 80},
+    SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink,
+             Reach::kResolve, 443},
+    SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink, Reach::kConnect, 9092},
+    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink, Reach::kConnect, 4222},
+    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink, Reach::kConnect, 4222},
+    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink, Reach::kConnect, 6379},
+    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink, Reach::kTls, 6379},
 };
 
 Status UnknownScheme(std::string_view scheme) {
@@ -49,12 +51,17 @@ Status UnknownScheme(std::string_view scheme) {
 
 std::span<const SinkKind> SinkKinds() noexcept { return kKinds; }
 
+const SinkKind* FindSinkKind(std::string_view scheme) noexcept {
+  for (const SinkKind& kind : kKinds) {
+    if (kind.scheme == scheme) return &kind;
+  }
+  return nullptr;
+}
+
 Result<std::shared_ptr<Sink>> OpenSink(std::string_view text) {
   OUTBOX_ASSIGN_OR_RETURN(const SinkUri uri, SinkUri::Parse(text));
-  for (const SinkKind& kind : kKinds) {
-    if (kind.scheme == uri.scheme) return kind.make(uri);
-  }
-  return UnknownScheme(uri.scheme);
+  const SinkKind* kind = FindSinkKind(uri.scheme);
+  return kind != nullptr ? kind->make(uri) : UnknownScheme(uri.scheme);
 }
 
 }  // namespace outbox::sink
