@@ -19,16 +19,19 @@ namespace outbox::testing {
 class RedisServer {
  public:
   // Every write is on disk before it is answered. User app, password secret.
-  static std::unique_ptr<RedisServer> Start(std::string more_config = {}) {
+  static std::unique_ptr<RedisServer> Start(std::string more_config = {}, int tls_port = 0) {
     std::unique_ptr<RedisServer> server(new RedisServer);
-    server->server_ =
-        Server::Start({.command = {"redis-server", "{folder}/redis.conf"},
-                       .files = {{"redis.conf",
-                                  "port {port}\nbind 127.0.0.1\ndir {folder}\nsave \"\"\n"
-                                  "appendonly yes\nappendfsync always\n"
-                                  "user app on >secret ~* &* +@all\n" +
-                                      std::move(more_config)}}});
+    server->server_ = Server::Start(
+        {.command = {"redis-server", "{folder}/redis.conf"},
+         .ready =
+             [tls_port](int port) { return Accepts(port) && (tls_port == 0 || Accepts(tls_port)); },
+         .files = {{"redis.conf",
+                    "port {port}\nbind 127.0.0.1\ndir {folder}\nsave \"\"\n"
+                    "appendonly yes\nappendfsync always\n"
+                    "user app on >secret ~* &* +@all\n" +
+                        std::move(more_config)}}});
     if (server->server_ == nullptr) return nullptr;
+    server->tls_port_ = tls_port;
     return server;
   }
 
@@ -37,12 +40,12 @@ class RedisServer {
     auto certificates = std::make_unique<Certificates>();
     if (!certificates->ok()) return nullptr;
     const int port = FreePort();
-    auto server =
-        Start(base::StrCat("tls-port ", port, "\ntls-cert-file ", certificates->File("server.pem"),
-                           "\ntls-key-file ", certificates->File("server.key"),
-                           "\ntls-ca-cert-file ", certificates->File("ca.pem"), "\n", more_config));
+    const std::string config =
+        base::StrCat("tls-port ", port, "\ntls-cert-file ", certificates->File("server.pem"),
+                     "\ntls-key-file ", certificates->File("server.key"), "\ntls-ca-cert-file ",
+                     certificates->File("ca.pem"), "\n", more_config);
+    auto server = Start(config, port);
     if (server == nullptr) return nullptr;
-    server->tls_port_ = port;
     server->certificates_ = std::move(certificates);
     return server;
   }

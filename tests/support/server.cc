@@ -36,6 +36,19 @@ void Replace(std::string& text, std::string_view what, const std::string& with) 
   }
 }
 
+// Every thread of the process has stopped; the signal reaches them one after the other.
+bool Stopped(pid_t pid) {
+  std::error_code gone;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    std::ifstream file(task.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t name_end = stat.rfind(") ");
+    if (name_end != std::string::npos && stat[name_end + 2] != 'T') return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int FreePort() {
@@ -109,7 +122,10 @@ void Server::Kill() {
   if (process_ != nullptr) process_->Kill();
 }
 
-void Server::Freeze() { process_->Signal(SIGSTOP); }
+void Server::Freeze() {
+  process_->Signal(SIGSTOP);
+  (void)WaitFor([&] { return Stopped(process_->pid()); });
+}
 void Server::Thaw() { process_->Signal(SIGCONT); }
 
 std::string Server::Log() const { return process_->Output() + process_->Errors(); }

@@ -30,7 +30,7 @@ constexpr std::array kMeanings{
     Meaning{"WRONGPASS", Code::kPermission, Disposition::kSinkDown,
             "check user and password, and that the user is on"},
     Meaning{"NOPERM", Code::kPermission, Disposition::kSinkDown,
-            "let the user run XADD on the stream, with dedupe also EVAL, EVALSHA, EXISTS and SET "
+            "let the user run XADD on the stream, with dedupe also EVAL, EVALSHA, GET and SET "
             "on outbox:dedupe:*"},
     Meaning{"DENIED", Code::kPermission, Disposition::kSinkDown,
             "the server is in protected mode: give it a password"},
