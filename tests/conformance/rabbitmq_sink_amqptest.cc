@@ -56,11 +56,11 @@ class RabbitHarness final : public SinkHarness {
     return true;
   }
   std::string uri_with_wrong_password() const override {
-    return StrCat("amqp://guest:hunter2@127.0.0.1:", Node()->port(), "/%2F?exchange=", name_);
+    return StrCat("amqp://guest:hunter2@", Node()->endpoint(), "/%2F?exchange=", name_);
   }
 
  private:
-  void Connect() { client_ = std::make_unique<RabbitClient>(Node()->port()); }
+  void Connect() { client_ = std::make_unique<RabbitClient>(*Node()); }
 
   std::string name_;
   std::unique_ptr<RabbitClient> client_;

@@ -20,7 +20,7 @@ class RabbitMqEndToEnd : public ::testing::Test {
     OUTBOX_REQUIRE_PROGRAM("rabbitmq-server");
     rabbit_ = RabbitMq::Start();
     ASSERT_NE(rabbit_, nullptr);
-    RabbitClient client(rabbit_->port());
+    RabbitClient client(*rabbit_);
     client.DeclareExchange(kName);
     client.DeclareQueue(kName);
     client.Bind(kName, kName, "orders.#");
@@ -35,7 +35,7 @@ class RabbitMqEndToEnd : public ::testing::Test {
     for (std::string& id : stage.sql().Column("SELECT id FROM expected")) {
       ledger.Expect(std::move(id));
     }
-    RabbitClient client(rabbit_->port());
+    RabbitClient client(*rabbit_);
     while (const auto message = client.Get(kName)) ledger.See(message->message_id);
     return ledger.Judge();
   }

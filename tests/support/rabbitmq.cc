@@ -1,9 +1,13 @@
 #include "tests/support/rabbitmq.h"
 
 #include <amqp_tcp_socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
+
+#include "tests/support/wait.h"
 
 namespace outbox::testing {
 namespace {
@@ -20,9 +24,8 @@ std::string Text(amqp_bytes_t bytes) {
   return std::string(static_cast<const char*>(bytes.bytes), bytes.len);
 }
 
-[[noreturn]] void Fail(const char* what, const std::string& why) {
-  std::fprintf(stderr, "RabbitMQ client: %s: %s\n", what, why.c_str());
-  std::abort();
+[[noreturn]] void Fail(const std::string& what, const std::string& why) {
+  throw std::runtime_error("RabbitMQ client: " + what + ": " + why);
 }
 
 std::string Why(const amqp_rpc_reply_t& reply) {
@@ -33,6 +36,28 @@ std::string Why(const amqp_rpc_reply_t& reply) {
     return Text(static_cast<amqp_channel_close_t*>(reply.reply.decoded)->reply_text);
   }
   return "the connection was closed";
+}
+
+amqp_rpc_reply_t LogIn(amqp_connection_state_t state) {
+  return amqp_login(state, "/", 0, 131072, 0, AMQP_SASL_METHOD_PLAIN, "guest", "guest");
+}
+
+bool LetsUsIn(const std::string& host, int port) {
+  const timeval limit{.tv_sec = 5, .tv_usec = 0};
+  const amqp_connection_state_t state = amqp_new_connection();
+  amqp_set_handshake_timeout(state, &limit);
+  const bool in = amqp_socket_open_noblock(amqp_tcp_socket_new(state), host.c_str(), port,
+                                           &limit) == AMQP_STATUS_OK &&
+                  LogIn(state).reply_type == AMQP_RESPONSE_NORMAL;
+  amqp_destroy_connection(state);
+  return in;
+}
+
+// A loopback address of this process's own: while the node is down, nobody takes its port.
+std::string OwnAddress() {
+  const int pid = getpid();
+  return "127." + std::to_string(100 + pid / 62500 % 100) + "." +
+         std::to_string(1 + pid / 250 % 250) + "." + std::to_string(1 + pid % 250);
 }
 
 RabbitMessage Copy(const amqp_message_t& from, std::string routing_key) {
@@ -58,15 +83,19 @@ RabbitMessage Copy(const amqp_message_t& from, std::string routing_key) {
 std::unique_ptr<RabbitMq> RabbitMq::Start(const std::string& conf,
                                           std::map<std::string, std::string> files) {
   std::unique_ptr<RabbitMq> node(new RabbitMq);
-  const std::string mapper = std::to_string(FreePort());
+  node->host_ = OwnAddress();
+  const int mapper_port = FreePort();
+  const std::string mapper = std::to_string(mapper_port);
   node->port_mapper_ =
       Process::Start({"epmd", "-address", "127.0.0.1", "-port", mapper}, {.dies_with_test = true});
+  // A node that finds no port mapper starts one that outlives the test.
+  if (!WaitFor([&] { return Accepts(mapper_port); })) return nullptr;
   const std::string distribution = std::to_string(FreePort());
   node->environment_ = {
       {"HOME", "{folder}"},
       {"ERL_EPMD_PORT", mapper},
       {"RABBITMQ_NODENAME", "test@localhost"},
-      {"RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1"},
+      {"RABBITMQ_NODE_IP_ADDRESS", node->host_},
       {"RABBITMQ_NODE_PORT", "{port}"},
       {"RABBITMQ_DIST_PORT", distribution},
       {"RABBITMQ_MNESIA_BASE", "{folder}/mnesia"},
@@ -82,22 +111,22 @@ std::unique_ptr<RabbitMq> RabbitMq::Start(const std::string& conf,
   };
   files["enabled_plugins"] = "[].\n";
   files["rabbitmq.conf"] = "disk_free_limit.absolute = 1MB\nlog.console = false\n" + conf;
-  node->server_ = Server::Start({.command = {kPrograms + "rabbitmq-server"},
-                                 .environment = node->environment_,
-                                 .files = std::move(files)});
+  node->server_ =
+      Server::Start({.command = {kPrograms + "rabbitmq-server"},
+                     .environment = node->environment_,
+                     .ready = [host = node->host_](int port) { return LetsUsIn(host, port); },
+                     .files = std::move(files)});
   if (node->server_ == nullptr) return nullptr;
   node->environment_["HOME"] = node->folder();
   return node;
 }
 
-std::string RabbitMq::address() const {
-  return "amqp://guest:guest@127.0.0.1:" + std::to_string(port()) + "/%2F";
-}
+std::string RabbitMq::address() const { return "amqp://guest:guest@" + endpoint() + "/%2F"; }
 
 bool RabbitMq::Control(const std::vector<std::string>& arguments, std::string* output) const {
   std::vector<std::string> command{kPrograms + "rabbitmqctl", "-q"};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  ProcessOptions options;
+  ProcessOptions options{.dies_with_test = true};
   for (const char* name : {"HOME", "ERL_EPMD_PORT", "RABBITMQ_NODENAME"}) {
     options.environment[name] = environment_.at(name);
   }
@@ -113,11 +142,12 @@ bool RabbitMq::SetMemoryAlarm(bool on) const {
   return Control({"set_vm_memory_high_watermark", on ? "0.00001" : "0.4"});
 }
 
-RabbitClient::RabbitClient(int port, const std::string& vhost) : state_(amqp_new_connection()) {
+RabbitClient::RabbitClient(const RabbitMq& node) : state_(amqp_new_connection()) {
   amqp_socket_t* const socket = amqp_tcp_socket_new(state_);
-  if (amqp_socket_open(socket, "127.0.0.1", port) != AMQP_STATUS_OK) Fail("connect", "refused");
-  const amqp_rpc_reply_t reply =
-      amqp_login(state_, vhost.c_str(), 0, 131072, 0, AMQP_SASL_METHOD_PLAIN, "guest", "guest");
+  if (amqp_socket_open(socket, node.host().c_str(), node.port()) != AMQP_STATUS_OK) {
+    Fail("connect", "refused");
+  }
+  const amqp_rpc_reply_t reply = LogIn(state_);
   if (reply.reply_type != AMQP_RESPONSE_NORMAL) Fail("login", Why(reply));
   amqp_channel_open(state_, kChannel);
   Check("open a channel");

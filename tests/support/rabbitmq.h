@@ -30,7 +30,9 @@ class RabbitMq {
 
   int port() const { return server_->port(); }
   const std::string& folder() const { return server_->folder(); }
-  // "amqp://guest:guest@127.0.0.1:PORT/%2F"
+  const std::string& host() const { return host_; }
+  std::string endpoint() const { return host_ + ":" + std::to_string(port()); }
+  // "amqp://guest:guest@HOST:PORT/%2F"
   std::string address() const;
 
   void Kill() { server_->Kill(); }
@@ -45,6 +47,7 @@ class RabbitMq {
  private:
   RabbitMq() = default;
 
+  std::string host_;
   std::unique_ptr<Process> port_mapper_;
   std::map<std::string, std::string> environment_;
   std::unique_ptr<Server> server_;
@@ -62,10 +65,10 @@ struct RabbitMessage {
   std::map<std::string, std::string> headers;  // text ones
 };
 
-// A connection for setting up and looking. A failure aborts the test program.
+// A connection for setting up and looking. A failure is an exception, which fails the test.
 class RabbitClient {
  public:
-  explicit RabbitClient(int port, const std::string& vhost = "/");
+  explicit RabbitClient(const RabbitMq& node);
   ~RabbitClient();
   RabbitClient(const RabbitClient&) = delete;
   RabbitClient& operator=(const RabbitClient&) = delete;

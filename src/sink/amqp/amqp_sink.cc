@@ -39,7 +39,7 @@ class AmqpSink final : public Sink {
     const std::unique_lock call(call_, std::try_to_lock);
     if (!call.owns_lock()) return Busy();
     idle_.Clear();
-    const Status status = Ready(WithReserve(deadline));
+    Status status = Ready(WithReserve(deadline));
     KeepAlive();
     return status;
   }

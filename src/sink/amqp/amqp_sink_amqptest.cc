@@ -57,7 +57,7 @@ class AmqpSinkTest : public ::testing::Test {
     ASSERT_NE(TheNode().rabbit, nullptr);
     static int number = 0;
     name_ = StrCat("test-", ++number);
-    client_.emplace(rabbit().port());
+    client_.emplace(rabbit());
     client_->DeclareExchange(name_);
     client_->DeclareQueue(name_);
     client_->Bind(name_, name_, "orders.#");
@@ -277,7 +277,7 @@ TEST_F(AmqpSinkTest, AnExchangeDeletedUnderwayIsNobodysFault) {
 }
 
 TEST_F(AmqpSinkTest, AWrongVirtualHostIsNamed) {
-  const auto sink = MakeAt(StrCat("amqp://127.0.0.1:", rabbit().port(), "/nowhere?exchange=x"));
+  const auto sink = MakeAt(StrCat("amqp://", rabbit().endpoint(), "/nowhere?exchange=x"));
   const Status opened = sink->Open(Soon());
   EXPECT_THAT(opened, Fails(Code::kNotFound, Disposition::kSinkDown));
   EXPECT_THAT(opened.message(), HasSubstr("nowhere"));
@@ -286,8 +286,8 @@ TEST_F(AmqpSinkTest, AWrongVirtualHostIsNamed) {
 TEST_F(AmqpSinkTest, AUserWithoutTheRightToWriteCostsNoAttempts) {
   ASSERT_TRUE(rabbit().Control({"add_user", name_, "secret"}));
   ASSERT_TRUE(rabbit().Control({"set_permissions", name_, "", "", ".*"}));
-  const auto sink = MakeAt(
-      StrCat("amqp://", name_, ":secret@127.0.0.1:", rabbit().port(), "/%2F?exchange=", name_));
+  const auto sink =
+      MakeAt(StrCat("amqp://", name_, ":secret@", rabbit().endpoint(), "/%2F?exchange=", name_));
   EXPECT_THAT(Publish(*sink, MakeMany(3)), Each(Fails(Code::kPermission, Disposition::kSinkDown)));
   EXPECT_EQ(client_->Count(name_), 0u);
 }
@@ -309,8 +309,8 @@ TEST_F(AmqpSinkTest, AMessageOverTheBrokersLimitIsRefusedForGoodAndTheOthersGoOn
 }
 
 TEST_F(AmqpSinkTest, TriesEachHostInTurn) {
-  const auto sink = MakeAt(StrCat("amqp://127.0.0.1:", FreePort(), ",127.0.0.1:", rabbit().port(),
-                                  "/%2F?exchange=", name_));
+  const auto sink = MakeAt(
+      StrCat("amqp://127.0.0.1:", FreePort(), ",", rabbit().endpoint(), "/%2F?exchange=", name_));
   ASSERT_OK(sink->Open(Soon()));
   ExpectAllOk(Publish(*sink, MakeMany(2)));
 }
@@ -351,7 +351,7 @@ TEST_F(AmqpSinkTest, AConnectionClosedWhileIdleFailsNoMessage) {
   const auto sink = Make();
   ExpectAllOk(Publish(*sink, MakeMany(1)));
   ASSERT_TRUE(rabbit().Control({"close_all_connections", "maintenance"}));
-  client_.emplace(rabbit().port());
+  client_.emplace(rabbit());
   ExpectAllOk(Publish(*sink, MakeMany(3)));
 }
 
