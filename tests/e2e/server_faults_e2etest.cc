@@ -1,6 +1,8 @@
 // PostgreSQL goes away and comes back under load: restarts, crashes, terminated backends.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/text.h"
 #include "tests/e2e/support/producer.h"
 #include "tests/e2e/support/stage.h"
@@ -31,6 +33,12 @@ class ServerFaults : public ::testing::Test {
       relays_.push_back(stage_->StartRelay(
           StrCat("relay-", i), {"--batch-size", "20", "--window", std::to_string(kWindow),
                                 "--lease", "2s", "--max-attempts", "unlimited"}));
+    }
+    // A relay that is still starting gives up when it can not connect; the faults are for those
+    // that run.
+    for (std::size_t i = 0; i < kRelays; ++i) {
+      const std::string file = stage_->SinkFile(StrCat("relay-", i));
+      ASSERT_TRUE(WaitFor([&] { return std::filesystem::exists(file); })) << relays_[i]->Errors();
     }
     ASSERT_TRUE(Flowing());
   }

@@ -6,8 +6,12 @@
 --
 -- order_key is set where the deliveries of one key go in order: a later one is not claimed while an
 -- earlier one to the same destination is open, or dead and order_waits.
+--
+-- No foreign key: it would cost each message that is deleted a look-up. What deletes messages deletes
+-- their deliveries.
+DROP TABLE IF EXISTS {{delivery}};  -- of a table that was dropped by hand
 CREATE TABLE {{delivery}} (
-  id           uuid          NOT NULL REFERENCES {{table}} (id) ON DELETE CASCADE,
+  id           uuid          NOT NULL,
   destination  outbox.label  NOT NULL,
   seq          bigint        NOT NULL,
   order_key    outbox.label,

@@ -24,7 +24,9 @@ WITH complete AS MATERIALIZED (
 ), deleted AS (
   DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(
     SELECT address FROM complete WHERE success AND open = 0 AND NOT $3))
-  RETURNING 1
+  RETURNING id
+), gone AS (
+  DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM deleted)
 ), updated AS (
   UPDATE {{table}} AS m SET
     status = CASE WHEN c.success THEN 'delivered' ELSE 'dead' END,

@@ -1,12 +1,14 @@
 -- Deletes messages that are pending or dead; others are left alone.
 --
 -- $1 ids, $2 limit, $3 dry_run: true only counts
--- Index: NAME_pkey; then by ctid.
+-- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey.
 WITH target AS MATERIALIZED (
   SELECT ctid FROM {{table}} WHERE id = ANY ($1::uuid[]) AND status IN ('pending', 'dead')
   LIMIT $2::bigint FOR UPDATE
 ), changed AS (
   DELETE FROM {{table}} AS m
-  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING 1
+  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id
+), deliveries AS (
+  DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM changed)
 )
 SELECT CASE WHEN $3 THEN (SELECT count(*) FROM target) ELSE (SELECT count(*) FROM changed) END

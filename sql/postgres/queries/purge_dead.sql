@@ -1,11 +1,17 @@
 -- Deletes rows that died longer ago than the retention.
 --
 -- $1 retention in milliseconds, $2 limit
--- Index: NAME_claim, from its far end where the dead stand; then by ctid.
-DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM {{table}}
-  WHERE processed_at IS NULL AND available_at = 'infinity' AND status = 'dead'
-    AND updated_at < now() - $1::bigint * interval '1 ms'
-  ORDER BY seq
-  LIMIT $2::bigint
-  FOR UPDATE SKIP LOCKED))
+-- Index: NAME_claim, from its far end where the dead stand; then by ctid. Their deliveries: NAME_delivery_pkey.
+WITH purged AS (
+  DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM {{table}}
+    WHERE processed_at IS NULL AND available_at = 'infinity' AND status = 'dead'
+      AND updated_at < now() - $1::bigint * interval '1 ms'
+    ORDER BY seq
+    LIMIT $2::bigint
+    FOR UPDATE SKIP LOCKED))
+  RETURNING id
+), deliveries AS (
+  DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM purged)
+)
+SELECT count(*) FROM purged

@@ -122,7 +122,7 @@ TEST_F(HttpOutcomes, ARequestHasItsOwnTimeout) {
 TEST_F(HttpOutcomes, TheDeadlineEndsEverything) {
   for (const char* path : {"/hang", "/drip"}) {
     const auto sink = At(path, "&outbox.concurrency=2");
-    const auto results = PublishAll(*sink, SomeMessages(5), milliseconds(500));
+    const auto results = PublishAll(*sink, SomeMessages(5), seconds(4));
     EXPECT_EQ(results[0].disposition(), Disposition::kInDoubt) << results[0].ToString();
     EXPECT_EQ(results[1].disposition(), Disposition::kInDoubt) << results[1].ToString();
     for (std::size_t i = 2; i < 5; ++i) {

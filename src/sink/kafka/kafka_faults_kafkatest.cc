@@ -125,7 +125,7 @@ TEST_F(KafkaFaults, AnImpossibleTopicIsTheMessagesFault) {
 
 TEST_F(KafkaFaults, AMissingTopicIsRetriedAndDelaysNoOther) {
   kafka_.SetTopicError("missing", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-  const auto sink = Make("?timeout=2s");
+  const auto sink = Make("?timeout=15s");
   std::vector<Message> messages = MakeMessages(2);
   messages[0].topic = "missing";
   const auto results = Publish(*sink, messages);

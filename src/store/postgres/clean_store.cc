@@ -22,7 +22,7 @@ Result<std::size_t> PostgresCleanStore::Purge(const Statement& statement,
   Params params;
   params.Int8(retention.count()).Int8(static_cast<std::int64_t>(limit));
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(statement, params, deadline));
-  return rows.affected();
+  return static_cast<std::size_t>(rows.Int8(0, 0));
 }
 
 Result<std::size_t> PostgresCleanStore::PurgeDelivered(std::chrono::milliseconds retention,

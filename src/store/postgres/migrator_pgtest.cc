@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "store/postgres/postgres_fixture.h"
+#include "store/postgres/table_check.h"
 #include "tests/support/process.h"
 
 namespace outbox::store::postgres {
@@ -55,12 +56,12 @@ TEST_F(MigratorTest, UpDownUpLeavesTheSameSchema) {
   EXPECT_THAT(before, HasSubstr("orders_outbox_claim"));
   const auto down = migrator_->Down({.table = kTable}, Soon());
   ASSERT_OK(down);
-  EXPECT_THAT(*down, ElementsAre(1));
+  EXPECT_THAT(*down, ElementsAre(2, 1));
   EXPECT_EQ(Value("SELECT count(*) FROM pg_namespace WHERE nspname = 'outbox'"), "0");
   EXPECT_EQ(Value("SELECT count(*) FROM pg_class WHERE relname LIKE 'orders_outbox%'"), "0");
   const auto up = migrator_->Up({.table = kTable}, Soon());
   ASSERT_OK(up);
-  EXPECT_THAT(*up, ElementsAre(1));
+  EXPECT_THAT(*up, ElementsAre(1, 2));
   EXPECT_EQ(Schema(), before);
 }
 
@@ -115,7 +116,7 @@ TEST_F(MigratorTest, TwoAtOnceDoTheWorkOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(applied, 1);
+  EXPECT_EQ(applied, LatestVersion());
 }
 
 TEST_F(MigratorTest, SwitchesTheTopicRuleAndKeepsItOtherwise) {

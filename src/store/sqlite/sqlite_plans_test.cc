@@ -26,12 +26,21 @@ std::string Plan(Connection& connection, std::string_view sql) {
 TEST(Plans, UseTheIndexTheQueryNames) {
   TestDatabase database;
   const auto connection = database.Connect();
-  const LeaseTable leases(*ParseTable(TestDatabase::kTable), {}, true);
+  const LeaseTable leases(*ParseTable(TestDatabase::kTable), RelayStoreOptions{});
   ASSERT_OK(leases.Register(*connection));
   const std::vector<std::pair<std::string_view, std::string>> expected = {
       {sql::sqlite::kClaim, "orders_outbox_claim"},
       {sql::sqlite::kPeekDue, "orders_outbox_claim"},
       {sql::sqlite::kUndrained, "orders_outbox_claim"},
+      {sql::sqlite::kClaimDelivery, "orders_outbox_delivery_claim"},
+      {sql::sqlite::kClaimDelivery, "orders_outbox_delivery_order"},
+      {sql::sqlite::kReadClaimed, "orders_outbox_delivery_claim"},
+      {sql::sqlite::kPeekDueDelivery, "orders_outbox_delivery_claim"},
+      {sql::sqlite::kUndrainedDelivery, "orders_outbox_delivery_claim"},
+      {sql::sqlite::kSplitCandidates, "orders_outbox_claim"},
+      {sql::sqlite::kCompleteCandidates, "orders_outbox_claim"},
+      {sql::sqlite::kWaitingDestinations, "orders_outbox_delivery_claim"},
+      {sql::sqlite::kListDeliveries, "PRIMARY KEY"},
       {sql::sqlite::kBuryExhausted, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kSettleKept, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kSettleDeleted, "INTEGER PRIMARY KEY"},
