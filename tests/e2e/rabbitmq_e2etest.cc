@@ -24,6 +24,7 @@ class RabbitMqEndToEnd : public ::testing::Test {
     client.DeclareExchange(kName);
     client.DeclareQueue(kName);
     client.Bind(kName, kName, "orders.#");
+    ASSERT_TRUE(rabbit_->Settle());
   }
 
   std::string Uri(std::size_t window) const {
