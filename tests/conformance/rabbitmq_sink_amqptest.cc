@@ -40,6 +40,7 @@ class RabbitHarness final : public SinkHarness {
 
   void Break() override {
     client_.reset();
+    EXPECT_TRUE(Node()->Settle());
     Node()->Kill();
   }
   void Mend() override {

@@ -41,6 +41,9 @@ class RabbitMq {
   void Thaw() { server_->Thaw(); }
   // Runs rabbitmqctl; false, with its words on standard error, when it fails.
   bool Control(const std::vector<std::string>& arguments, std::string* output = nullptr) const;
+  // A node that is killed forgets exchanges, queues and bindings declared a moment before. After
+  // this it remembers those there are.
+  bool Settle() const { return Control({"eval", "mnesia:sync_log()."}); }
   // Raises and ends the alarm that blocks publishers.
   bool SetMemoryAlarm(bool on) const;
 
