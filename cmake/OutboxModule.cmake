@@ -32,7 +32,8 @@ function(outbox_test)
     target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
     target_link_libraries(${name} PRIVATE
       ${arg_LINK} outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
-    set(properties LABELS ${kind} TIMEOUT ${arg_TIMEOUT})
+    # CTest starts the costly ones first, so that none is left alone at the end.
+    set(properties LABELS ${kind} TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT})
     if(kind MATCHES "^(pg|e2e)test$")
       list(APPEND properties FIXTURES_REQUIRED postgres ENVIRONMENT
         "OUTBOX_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres.url")

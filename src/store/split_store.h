@@ -1,8 +1,8 @@
 // SplitStore: turns messages that go to several destinations into one delivery each.
 //
 // A message of a table with routes is not claimed itself. It is split, in one transaction, into
-// deliveries with a state of their own; RelayStores opened for a destination claim and settle those.
-// The message is complete when its deliveries are decided.
+// deliveries with a state of their own; RelayStores opened for a destination claim and settle
+// those. The message is complete when its deliveries are decided.
 //
 // Threads: an instance is used by one thread at a time; WatchForWork calls back from its own.
 #pragma once
@@ -39,8 +39,8 @@ class SplitStore {
  public:
   virtual ~SplitStore() = default;
 
-  // Splits up to `limit` messages that are due, oldest first. Several processes may try at once; one
-  // at a time does it, which keeps deliveries of one key in order, and the others find nothing.
+  // Splits up to `limit` messages that are due, oldest first. Several processes may try at once;
+  // one at a time does it, which keeps deliveries of one key in order, and the others find nothing.
   virtual Result<SplitReport> Split(const message::Routes& routes, std::size_t limit,
                                     Deadline deadline) = 0;
 
