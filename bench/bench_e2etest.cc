@@ -45,7 +45,7 @@ TEST_F(BenchTest, DrainsBothStoresAndLeavesNothingBehind) {
             16);  // two stores, two modes, kept or not, two batch sizes
   for (const auto& figure : report.at("figures")) {
     EXPECT_GT(figure.at("value").at("median").get<double>(), 0) << figure;
-    EXPECT_EQ(figure.contains("ratio"), figure.at("store") == "PostgreSQL") << figure;
+    EXPECT_TRUE(figure.contains("ratio")) << figure;
   }
   EXPECT_GT(std::filesystem::file_size(svg_), 1000);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
