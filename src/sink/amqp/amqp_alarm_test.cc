@@ -38,7 +38,7 @@ TEST(Alarm, IsSilentOnceCleared) {
   int rings = 0;  // not atomic: what runs after Clear would be a race
   Alarm alarm([&]() -> std::optional<Deadline> {
     ++rings;
-    return Deadline::After(milliseconds(0));
+    return Deadline::After(milliseconds(1));
   });
   for (int round = 0; round < 200; ++round) {
     alarm.Set(Deadline::After(std::chrono::microseconds(10 * (round % 20))));
