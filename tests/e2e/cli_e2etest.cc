@@ -354,7 +354,7 @@ TEST_P(CliOnEveryDatabase, RelayEndsWhenNobodyReadsItsOutput) {
   Enqueue();
   const Finished finished = Process::Run(
       {"bash", "-c",
-       base::StrCat("{ ", OUTBOXD_PATH, " relay --db ", scratch_->url(),
+       base::StrCat("{ '", OUTBOXD_PATH, "' relay --db ", scratch_->url(),
                     " --table orders_outbox --sink stdout:; echo code=$? >&2; } | head -n 1")});
   EXPECT_THAT(finished.standard_output, HasSubstr(kTopic));
   EXPECT_THAT(finished.standard_error, HasSubstr("code=1"));
