@@ -10,8 +10,8 @@ namespace {
 
 using base::StrCat;
 
-// For lease claims in batches of 1000. Two bare loops of transaction claims side by side also settle side
-// by side, which a relay, that settles on one thread, does not try to match.
+// For lease claims in batches of 1000. Two bare loops of transaction claims side by side also
+// settle side by side, which a relay, that settles on one thread, does not try to match.
 constexpr double kLeaseAgainstBareLoop = 0.85;
 
 // Small batches take longer, and their rate needs fewer messages to show.
