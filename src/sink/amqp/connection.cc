@@ -100,7 +100,7 @@ Status Connection::OpenSocket(const Endpoint& endpoint, Deadline deadline) {
 }
 
 Status Connection::PrepareTls(amqp_socket_t* socket) const {
-  const TlsOptions& tls = options_.tls;
+  const AmqpTlsOptions& tls = options_.tls;
   amqp_ssl_socket_set_verify_peer(socket, tls.verify);
   amqp_ssl_socket_set_verify_hostname(socket, tls.verify);
   amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST);

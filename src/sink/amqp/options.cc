@@ -25,7 +25,7 @@ void ReadLogin(const Authority& authority, OptionReader& reader, AmqpOptions& op
   options.vhost = authority.path.empty() ? "/" : authority.path;
 }
 
-void ReadTls(OptionReader& reader, TlsOptions& tls) {
+void ReadTls(OptionReader& reader, AmqpTlsOptions& tls) {
   if (!tls.enabled) return;
   tls.verify = reader.Flag("tls_verify", true);
   tls.ca = reader.Text("tls_ca", "");

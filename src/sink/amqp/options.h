@@ -14,7 +14,7 @@
 
 namespace outbox::sink {
 
-struct TlsOptions {
+struct AmqpTlsOptions {
   bool enabled = false;
   bool verify = true;  // the server's certificate and its name
   std::string ca;      // a file; the system's authorities when empty
@@ -28,7 +28,7 @@ struct AmqpOptions {
   std::string password;  // never to be shown
   std::string vhost;
   std::string connection_name;
-  TlsOptions tls;
+  AmqpTlsOptions tls;
   std::chrono::seconds heartbeat{30};  // 0: none
 
   std::string exchange;  // empty: the default exchange, whose routing keys are names of queues
