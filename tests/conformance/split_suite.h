@@ -79,6 +79,13 @@ TEST_P(SplitSuite, EachDestinationGetsEachMessageOnce) {
   EXPECT_THAT(Deliver(*hook), IsEmpty());
 }
 
+TEST_P(SplitSuite, AnIdleSplitterFindsNewWorkAtOnce) {
+  const auto splitter = OpenSplit();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Split(*splitter, ToBoth()).messages, 0u);
+  EnqueueNumbered(2);
+  EXPECT_EQ(Split(*splitter, ToBoth()).messages, 2u);
+}
+
 TEST_P(SplitSuite, DeliveriesCarryTheMessageAndTheirOwnAttempt) {
   NewMessage sent = Keyed(R"({"text" :  "Grüße"})");
   sent.headers = {{"a", "1"}};

@@ -170,6 +170,40 @@ TEST_P(Routing, MessagesOfOneKeyArriveInOrderAlsoAcrossCrashes) {
   }
 }
 
+TEST_P(Routing, DeletedAndCleanedMessagesTakeTheirDeliveriesAlong) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const std::string deliveries = StrCat("SELECT count(*) FROM ", kTable, "_delivery");
+  ASSERT_TRUE(Produce(stage->sql(), {.rollback_percent = 0}, 2));
+  const std::string config = Configure(*stage, SecondFile(*stage), "topics = \"#\"\n",
+                                       "[cleaner]\nretention = \"1s\"\ninterval = \"100ms\"\n");
+  const auto serve = Serve(config);
+  // Delivered, kept for a second, cleaned.
+  EXPECT_TRUE(WaitFor([&] {
+    return Lines(stage->SinkFile("second")) == 20 &&
+           stage->sql().Number(StrCat("SELECT count(*) FROM ", kTable)) == 0;
+  })) << serve->Errors();
+  EXPECT_EQ(stage->sql().Number(deliveries), 0);
+  EXPECT_TRUE(StopServing(*serve));
+
+  // Buried, and deleted by an operator.
+  ASSERT_TRUE(Produce(stage->sql(), {.rollback_percent = 0}, 1));
+  const auto down = Serve(Configure(*stage, "file:/dev/full"));
+  ASSERT_TRUE(WaitFor([&] { return stage->sql().Number(deliveries) == 20; })) << down->Errors();
+  EXPECT_TRUE(StopServing(*down));
+  const std::string end_of_time = Pick("'infinity'", "9223372036854775807");
+  for (const char* table : {"", "_delivery"}) {
+    ASSERT_TRUE(
+        stage->sql().Execute(StrCat("UPDATE ", kTable, table,
+                                    " SET status = 'dead', processed_at = NULL, locked_by = "
+                                    "NULL, available_at = ",
+                                    end_of_time)));
+  }
+  const Finished deleted =
+      stage->Run({"delete", "--table", std::string(kTable), "--all-dead", "--yes"});
+  EXPECT_EQ(deleted.exit_code, 0) << deleted.standard_error;
+  EXPECT_EQ(stage->sql().Number(deliveries), 0);
+}
+
 TEST_P(Routing, AMessageWithoutARouteIsBuriedWhereThatWasChosen) {
   OUTBOX_MAKE_STAGE(stage, GetParam());
   ASSERT_TRUE(Produce(stage->sql(), {.rollback_percent = 0}, 1));

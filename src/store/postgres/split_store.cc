@@ -67,6 +67,7 @@ PostgresSplitStore::PostgresSplitStore(std::shared_ptr<const Address> address,
       options_(options),
       topic_regexes_(message::TopicPatternsToRegexes(options.filter.topics)),
       lock_key_(LockKey(table_)),
+      due_(table_, queries::kSplitDue),
       candidates_(table_, queries::kSplitCandidates),
       add_(table_, queries::kSplitAddDeliveries),
       mark_(table_, queries::kSplitMark),
@@ -82,7 +83,10 @@ Status PostgresSplitStore::Check(Deadline deadline) {
 
 Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes, std::size_t limit,
                                               Deadline deadline) {
+  OUTBOX_ASSIGN_OR_RETURN(const bool worth, WorthSplitting(deadline));
+  if (!worth) return SplitReport{};
   OUTBOX_ASSIGN_OR_RETURN(const Rows candidates, Lock(limit, deadline));
+  idle_ = candidates.size() == 0;
   auto report = Write(candidates, routes, deadline);
   if (!report.ok()) {
     // Closing ends the transaction, whatever state it is in.
@@ -92,18 +96,31 @@ Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes, std
   return report;
 }
 
-Result<Rows> PostgresSplitStore::Lock(std::size_t limit, Deadline deadline) {
-  static const Statement kBegin("BEGIN");
-  const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
+Result<bool> PostgresSplitStore::WorthSplitting(Deadline deadline) {
+  if (!idle_) return true;
   Params params;
-  params.Time(start.available_at).Int8(start.seq).Int8(static_cast<std::int64_t>(limit));
+  AddFilter(params);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(due_, params, deadline));
+  return rows.Bool(0, 0);
+}
+
+void PostgresSplitStore::AddFilter(Params& params) const {
   params.TextOrNull(options_.filter.name_space);
   if (topic_regexes_.empty()) {
     params.Null();
   } else {
     params.TextArray(topic_regexes_);
   }
-  params.UuidOrNull(options_.filter.tenant_id).Int8(lock_key_);
+  params.UuidOrNull(options_.filter.tenant_id);
+}
+
+Result<Rows> PostgresSplitStore::Lock(std::size_t limit, Deadline deadline) {
+  static const Statement kBegin("BEGIN");
+  const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
+  Params params;
+  params.Time(start.available_at).Int8(start.seq).Int8(static_cast<std::int64_t>(limit));
+  AddFilter(params);
+  params.Int8(lock_key_);
   const Params none;
   const std::array<Connection::Step, 2> steps{{{&kBegin, &none}, {&candidates_, &params}}};
   auto results = connection_.Pipeline(steps, deadline);

@@ -29,6 +29,9 @@ class PostgresSplitStore final : public SplitStore {
   bool watch_is_free() const noexcept override { return false; }
 
  private:
+  // False when a look shows that there is nothing to split. Looks only while idle.
+  Result<bool> WorthSplitting(Deadline deadline);
+  void AddFilter(Params& params) const;
   // The candidates, locked in an open transaction; none when another process is at it.
   Result<Rows> Lock(std::size_t limit, Deadline deadline);
   Result<SplitReport> Write(const Rows& candidates, const message::Routes& routes,
@@ -39,6 +42,7 @@ class PostgresSplitStore final : public SplitStore {
   const SplitOptions options_;
   const std::vector<std::string> topic_regexes_;
   const std::int64_t lock_key_;
+  const Statement due_;
   const Statement candidates_;
   const Statement add_;
   const Statement mark_;
@@ -48,6 +52,7 @@ class PostgresSplitStore final : public SplitStore {
   const Statement waiting_;
   Connection connection_;
   ScanFloor floor_;
+  bool idle_ = false;
 };
 
 }  // namespace outbox::store::postgres
