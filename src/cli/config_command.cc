@@ -15,7 +15,7 @@
 namespace outbox::cli {
 namespace {
 
-struct Options {
+struct ConfigFlags {
   std::string database;
   std::string file;
   std::string profile;
@@ -52,16 +52,38 @@ std::string SettingsJson(const config::Resolved& resolved, bool table_keys) {
   return base::JsonArray(settings);
 }
 
+std::string RouteJson(const message::Route& route) {
+  std::vector<std::string> sinks;
+  for (const std::string& sink : route.destinations) sinks.push_back(base::JsonQuote(sink));
+  return base::JsonObject()
+      .Add("topics", route.topics)
+      .AddRaw("sinks", base::JsonArray(sinks))
+      .Add("ordered", route.ordered)
+      .Add("on_dead", route.waits_for_dead ? "wait" : "skip")
+      .Finish();
+}
+
+std::string TableJson(const config::TableConfig& table) {
+  base::JsonObject json;
+  json.Add("name", table.name).Add("relays", table.relays).Add("cleans", table.cleans);
+  json.AddRaw("settings", SettingsJson(table, true));
+  if (table.routes.empty()) return json.Finish();
+  std::vector<std::string> routes, sinks;
+  for (const message::Route& route : table.routes) routes.push_back(RouteJson(route));
+  for (const config::Destination& sink : table.destinations) {
+    sinks.push_back(base::JsonObject()
+                        .Add("name", sink.name)
+                        .AddRaw("settings", SettingsJson(sink, true))
+                        .Finish());
+  }
+  return json.AddRaw("routes", base::JsonArray(routes))
+      .AddRaw("sinks", base::JsonArray(sinks))
+      .Finish();
+}
+
 void PrintJson(const config::Config& config) {
   std::vector<std::string> tables;
-  for (const config::TableConfig& table : config.tables) {
-    tables.push_back(base::JsonObject()
-                         .Add("name", table.name)
-                         .Add("relays", table.relays)
-                         .Add("cleans", table.cleans)
-                         .AddRaw("settings", SettingsJson(table, true))
-                         .Finish());
-  }
+  for (const config::TableConfig& table : config.tables) tables.push_back(TableJson(table));
   std::cout << base::JsonObject()
                    .AddRaw("settings", SettingsJson(config, false))
                    .AddRaw("tables", base::JsonArray(tables))
@@ -69,7 +91,16 @@ void PrintJson(const config::Config& config) {
             << '\n';
 }
 
-// One table for all: a row for each common setting, then those in which a table differs.
+// "orders.# → rabbit, hook (ordered)"
+std::string RouteText(const message::Route& route) {
+  const std::string_view order = !route.ordered         ? ""
+                                 : route.waits_for_dead ? " (ordered)"
+                                                        : " (ordered, skips the dead)";
+  return base::StrCat(route.topics, " → ", base::Join(route.destinations, ", "), order);
+}
+
+// One table for all: a row for each common setting, then those in which a table differs, then its
+// routes and those in which a sink differs from its table.
 void PrintTable(const config::Config& config) {
   Table shown({{.title = "KEY"}, {.title = "VALUE", .cut = true}, {.title = "ORIGIN"}});
   const auto add = [&](const std::string& name, const std::string& value,
@@ -79,17 +110,27 @@ void PrintTable(const config::Config& config) {
   ForEachSetting(config, false, [&](const config::Key& key, const auto& value, const auto& origin) {
     add(std::string(key.name), value, origin);
   });
-  for (const config::TableConfig& table : config.tables) {
-    ForEachSetting(table, true, [&](const config::Key& key, const auto& value, const auto& origin) {
+  const auto add_differences = [&](const std::string& name, const config::Resolved& own,
+                                   const config::Resolved& common) {
+    ForEachSetting(own, true, [&](const config::Key& key, const auto& value, const auto& origin) {
       const bool differs =
-          value != key.PrintMasked(config.settings) || origin != OriginOf(config, key.name);
-      if (differs) add(base::StrCat(table.name, " ", key.table_name), value, origin);
+          value != key.PrintMasked(common.settings) || origin != OriginOf(common, key.name);
+      if (differs) add(base::StrCat(name, " ", key.table_name), value, origin);
     });
+  };
+  for (const config::TableConfig& table : config.tables) {
+    add_differences(table.name, table, config);
+    for (const message::Route& route : table.routes) {
+      add(base::StrCat(table.name, " route"), RouteText(route), "file");
+    }
+    for (const config::Destination& sink : table.destinations) {
+      add_differences(base::StrCat(table.name, "/", sink.name), sink, table);
+    }
   }
   std::cout << shown.For(STDOUT_FILENO);
 }
 
-Status Run(const Options& options) {
+Status Run(const ConfigFlags& options) {
   config::Sources sources{.environment = config::ProcessEnvironment(), .complete = false};
   const auto set = [&](const char* key, const std::string& text, const char* flag) {
     if (text.empty()) return;
@@ -108,7 +149,7 @@ Status Run(const Options& options) {
 void AddConfig(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("config", "Check the configuration; print each value and its origin");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConfigFlags>();
   command->add_option("--db", options->database, "Database; else OUTBOX_DB or the file's");
   command->add_option("--config", options->file, "Configuration file (TOML)")
       ->envname("OUTBOX_CONFIG");

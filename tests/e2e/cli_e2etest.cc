@@ -125,7 +125,7 @@ TEST_F(CliTest, PrintsItsVersion) {
 TEST_F(CliTest, HelpListsEveryCommand) {
   const std::string help = Ok({"--help"});
   for (const char* command : {"serve", "relay", "migrate", "enqueue", "list", "show", "stats",
-                              "retry", "delete", "config", "version"}) {
+                              "retry", "delete", "config", "sink", "version"}) {
     EXPECT_THAT(help, HasSubstr(command));
     EXPECT_THAT(Ok({command, "--help"}), HasSubstr("--help"));
   }
@@ -406,6 +406,43 @@ TEST_F(CliTest, ConfigPrintsValuesAndTheirOrigins) {
   EXPECT_THAT(finished.standard_output, HasSubstr("relay.listen\tfalse\tdefault"));
   EXPECT_THAT(finished.standard_output, Not(HasSubstr("hunter2")));
   ExpectFailure({"config", "--profile", "toolkti"}, kUsage, "did you mean 'toolkit'?");
+}
+
+TEST_F(CliTest, ConfigPrintsRoutesAndWhatASinkHasOfItsOwn) {
+  std::ofstream(File("routes.toml")) << "[[sink]]\nname = \"mq\"\n"
+                                        "address = \"redis://u:hunter2@h?stream=s\"\n"
+                                        "max_attempts = 3\n"
+                                        "[[route]]\ntable = \"orders_outbox\"\ntopics = \"#\"\n"
+                                        "sinks = [\"mq\"]\nordered = true\n";
+  const Finished text = Outboxd({"config", "--config", File("routes.toml")});
+  EXPECT_EQ(text.exit_code, 0) << text.standard_error;
+  EXPECT_THAT(text.standard_output,
+              AllOf(HasSubstr("orders_outbox route\t# → mq (ordered)"),
+                    HasSubstr("orders_outbox/mq max_attempts\t3\t"), Not(HasSubstr("hunter2"))));
+  const Json json = OkJson({"config", "--config", File("routes.toml")}).at("tables").at(0);
+  EXPECT_EQ(json.at("routes").at(0).at("sinks").at(0), "mq");
+  EXPECT_EQ(json.at("sinks").at(0).at("name"), "mq");
+  EXPECT_THAT(json.dump(), Not(HasSubstr("hunter2")));
+}
+
+// --- sinks ---
+
+TEST_F(CliTest, SinkTestTellsEachStepAndTheFirstThatFails) {
+  EXPECT_THAT(Ok({"sink", "test", "file:" + File("out.jsonl")}),
+              AllOf(HasSubstr("open"), HasSubstr("confirm")));
+  EXPECT_THAT(Read(File("out.jsonl")), HasSubstr("x-outboxd-test"));
+  const Json steps = OkJson({"sink", "test", "null:"});
+  EXPECT_EQ(steps.at("ok"), true);
+  EXPECT_EQ(steps.at("steps").size(), 2u);
+
+  const Finished away =
+      Outboxd({"sink", "test", "redis://u:hunter2@127.0.0.1:1?stream=s", "--timeout", "5s"});
+  EXPECT_EQ(away.exit_code, kFailed);
+  EXPECT_THAT(away.standard_output, AllOf(HasSubstr("resolve"), HasSubstr("FAILED  connect")));
+  EXPECT_THAT(away.standard_output + away.standard_error, Not(HasSubstr("hunter2")));
+  ExpectFailure({"sink", "test", "gopher://x"}, kUsage, "unknown sink scheme", "known sinks");
+  ExpectFailure({"sink", "test", "redis://h?strem=x"}, kUsage, "did you mean 'stream'?");
+  ExpectFailure({"sink", "test", "null:", "--timeout", "soon"}, kUsage, "'soon' is not a duration");
 }
 
 // --- looking ---
