@@ -43,15 +43,13 @@ class Takeover : public OnDialect {
 OUTBOX_ON_EVERY_DIALECT(Takeover);
 
 // A process that is frozen in a write transaction keeps an SQLite file locked for good, and nobody
-// can take over. The heartbeat writes now and then: try again when that was hit.
+// can take over. It has none open while we do.
 bool FreezeBetweenWrites(Process& process, Stage& stage) {
-  for (int attempt = 0; attempt < 5; ++attempt) {
-    process.Signal(SIGSTOP);
-    if (stage.dialect() != Dialect::kSqlite) return true;
-    if (stage.sql().Execute("BEGIN IMMEDIATE") && stage.sql().Execute("ROLLBACK")) return true;
-    process.Signal(SIGCONT);
-  }
-  return false;
+  const bool locks = stage.dialect() == Dialect::kSqlite;
+  if (locks && !stage.sql().Execute("BEGIN IMMEDIATE")) return false;
+  process.Signal(SIGSTOP);
+  const bool stopped = WaitFor([&] { return process.Stopped(); });
+  return (!locks || stage.sql().Execute("ROLLBACK")) && stopped;
 }
 
 TEST_P(Takeover, RejectsTheAckOfARelayThatWasFrozenPastItsLease) {

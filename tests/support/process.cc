@@ -71,6 +71,15 @@ void Process::Signal(int signal) const {
 
 bool Process::Running() { return !Wait(std::chrono::milliseconds(0)).has_value(); }
 
+bool Process::Stopped() const {
+  // "pid (name) state …"; the name may contain anything.
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.compare(name_end, 3, ") T") == 0;
+}
+
 std::optional<int> Process::Wait(std::chrono::milliseconds timeout) {
   const auto end = std::chrono::steady_clock::now() + timeout;
   while (!exit_code_) {

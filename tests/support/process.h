@@ -41,6 +41,8 @@ class Process {
   pid_t pid() const { return pid_; }
   void Signal(int signal) const;
   bool Running();
+  // True once a SIGSTOP has taken effect.
+  bool Stopped() const;
   // Waits for the end; no value when it does not come in time.
   std::optional<int> Wait(std::chrono::milliseconds timeout);
   // SIGKILL and wait.

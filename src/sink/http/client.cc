@@ -52,7 +52,10 @@ void Client::Send(const std::function<HttpRequest(std::size_t)>& make, std::span
 bool Client::Start(std::size_t index, HttpRequest request, Deadline deadline) {
   if (idle_.empty()) idle_.push_back(std::make_unique<Transfer>(options_));
   Transfer& transfer = *idle_.back();
-  transfer.Prepare(index, std::move(request), std::min(options_.timeout, deadline.remaining()));
+  // A transfer that may last as long as the call is ended by the call. Its own timer could be a
+  // moment early, and the moment would be used to start another that can not be finished.
+  transfer.Prepare(index, std::move(request),
+                   std::min(options_.timeout, deadline.remaining() + kPollMax));
   usable_ = curl_multi_add_handle(multi_.get(), transfer.handle()) == CURLM_OK;
   if (!usable_) return false;
   in_flight_.push_back(std::move(idle_.back()));
