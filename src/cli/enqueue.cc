@@ -25,7 +25,7 @@ using base::StrCat;
 constexpr std::size_t kBatchMax = 1000;
 constexpr std::size_t kRefusedShownMax = 20;
 
-struct Options {
+struct EnqueueFlags {
   std::string database;
   std::string table;
   std::string topics = "strict";
@@ -40,11 +40,11 @@ struct Options {
   std::string available_at;
 };
 
-EnqueueOptions ToEnqueueOptions(const Options& options) {
+EnqueueOptions ToEnqueueOptions(const EnqueueFlags& options) {
   return {.topics = options.topics == "relaxed" ? TopicRule::kRelaxed : TopicRule::kStrict};
 }
 
-Result<NewMessage> MessageFromFlags(const Options& options) {
+Result<NewMessage> MessageFromFlags(const EnqueueFlags& options) {
   NewMessage message = options.message;
   if (message.payload.empty()) {
     return Status::Invalid("--payload: is required with --topic")
@@ -91,7 +91,7 @@ auto InTransaction(store::Session& session, Write write) -> decltype(write(sessi
   return written;
 }
 
-Status EnqueueOne(const Options& options, store::Session& session) {
+Status EnqueueOne(const EnqueueFlags& options, store::Session& session) {
   OUTBOX_ASSIGN_OR_RETURN(const NewMessage message, MessageFromFlags(options));
   OUTBOX_ASSIGN_OR_RETURN(const Enqueued enqueued, InTransaction(session, [&](Executor& executor) {
                             return Enqueue(executor, options.table, message,
@@ -120,7 +120,7 @@ std::optional<std::uint64_t> InputBytes() {
 
 class BulkEnqueue {
  public:
-  BulkEnqueue(const Options& options, store::Session& session)
+  BulkEnqueue(const EnqueueFlags& options, store::Session& session)
       : options_(options), session_(session), progress_("enqueue", InputBytes()) {}
 
   Status Run() {
@@ -203,7 +203,7 @@ class BulkEnqueue {
                                " on was enqueued; mend the input, or give --skip-invalid"));
   }
 
-  const Options& options_;
+  const EnqueueFlags& options_;
   store::Session& session_;
   Progress progress_;
   std::vector<NewMessage> batch_;
@@ -216,7 +216,7 @@ class BulkEnqueue {
   std::uint64_t already_enqueued_ = 0;
 };
 
-Status Run(const Options& options) {
+Status Run(const EnqueueFlags& options) {
   if (options.message.topic.empty() && isatty(STDIN_FILENO) == 1) {
     return Status::Invalid("nothing to enqueue")
         .WithHint("give --topic and --payload, or JSON lines on standard input");
@@ -234,7 +234,7 @@ Status Run(const Options& options) {
   return status;
 }
 
-void AddMessageFlags(CLI::App& command, Options& options) {
+void AddMessageFlags(CLI::App& command, EnqueueFlags& options) {
   NewMessage& message = options.message;
   const auto text = [&](const char* flag, std::string& field, const char* help) {
     command.add_option(flag, field, help)->group("One message");
@@ -264,7 +264,7 @@ void AddMessageFlags(CLI::App& command, Options& options) {
 void AddEnqueue(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("enqueue", "Add one message, or JSON lines from standard input");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnqueueFlags>();
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table")->required();
   command->add_option("--topics", options->topics, "Rule for topics: strict or relaxed")

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLimitMax = 10'000;
 
-struct Options {
+struct ListFlags {
   std::string database;
   std::string table;
   std::string status;
@@ -27,7 +27,7 @@ struct Options {
   bool json = false;
 };
 
-Result<store::ListFilter> MakeFilter(const Options& options) {
+Result<store::ListFilter> MakeFilter(const ListFlags& options) {
   store::ListFilter filter = options.filter;
   if (!options.status.empty()) filter.status = ParseMessageStatus(options.status);
   if (!options.tenant_id.empty()) {
@@ -80,7 +80,7 @@ void PrintTable(const store::ListPage& page) {
   if (!page.next.empty()) std::cerr << "more: --after " << page.next << '\n';
 }
 
-Status Run(const Options& options) {
+Status Run(const ListFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const store::ListFilter filter, MakeFilter(options));
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const std::string table, TableToLookAt(*backend, options.table));
@@ -94,7 +94,7 @@ Status Run(const Options& options) {
 
 void AddList(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("list", "List messages: the backlog and the dead");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListFlags>();
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table; may be left out when there is only one");
   command->add_option("--status", options->status, "Only this status")

@@ -13,7 +13,7 @@
 namespace outbox::cli {
 namespace {
 
-struct Options {
+struct MigrateFlags {
   std::string database;
   std::vector<std::string> tables;
   std::string topics;
@@ -25,7 +25,7 @@ struct Options {
 
 using Migrator = store::Migrator;
 
-store::MigrateOptions ForTable(const Options& options, const std::string& table) {
+store::MigrateOptions ForTable(const MigrateFlags& options, const std::string& table) {
   store::MigrateOptions result{.table = table};
   if (!options.topics.empty()) {
     result.topics = options.topics == "relaxed" ? TopicRule::kRelaxed : TopicRule::kStrict;
@@ -35,7 +35,7 @@ store::MigrateOptions ForTable(const Options& options, const std::string& table)
   return result;
 }
 
-void PrintChange(const Options& options, const std::string& table, std::string_view verb,
+void PrintChange(const MigrateFlags& options, const std::string& table, std::string_view verb,
                  const std::vector<int>& numbers) {
   if (options.json) {
     std::vector<std::string> list;
@@ -51,7 +51,7 @@ void PrintChange(const Options& options, const std::string& table, std::string_v
   }
 }
 
-Status Up(const Options& options, Migrator& migrator) {
+Status Up(const MigrateFlags& options, Migrator& migrator) {
   for (const std::string& table : options.tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto numbers,
                             migrator.Up(ForTable(options, table), CommandDeadline()));
@@ -60,7 +60,7 @@ Status Up(const Options& options, Migrator& migrator) {
   return Status::Ok();
 }
 
-Status Down(const Options& options, Migrator& migrator) {
+Status Down(const MigrateFlags& options, Migrator& migrator) {
   for (const std::string& table : options.tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto numbers,
                             migrator.Down(ForTable(options, table), CommandDeadline()));
@@ -75,7 +75,7 @@ std::string StateOf(const store::TableSchema& schema) {
   return schema.version == schema.version_latest ? "up to date" : "to be upgraded";
 }
 
-Status PrintStatus(const Options& options, Migrator& migrator) {
+Status PrintStatus(const MigrateFlags& options, Migrator& migrator) {
   std::vector<std::string> tables = options.tables;
   if (tables.empty()) {
     OUTBOX_ASSIGN_OR_RETURN(tables, migrator.Tables(CommandDeadline()));
@@ -107,7 +107,7 @@ Status PrintStatus(const Options& options, Migrator& migrator) {
   return Status::Ok();
 }
 
-Status Print(const Options& options, Migrator& migrator) {
+Status Print(const MigrateFlags& options, Migrator& migrator) {
   for (const std::string& table : options.tables) {
     OUTBOX_ASSIGN_OR_RETURN(const std::string sql, migrator.Print(ForTable(options, table)));
     if (options.json) {
@@ -119,15 +119,15 @@ Status Print(const Options& options, Migrator& migrator) {
   return Status::Ok();
 }
 
-using Step = Status (*)(const Options&, Migrator&);
+using Step = Status (*)(const MigrateFlags&, Migrator&);
 
-Status WithMigrator(const Options& options, Step step) {
+Status WithMigrator(const MigrateFlags& options, Step step) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend->OpenMigrator(CommandDeadline()));
   return step(options, *migrator);
 }
 
-CLI::App* AddStep(CLI::App& parent, Action& action, const std::shared_ptr<Options>& options,
+CLI::App* AddStep(CLI::App& parent, Action& action, const std::shared_ptr<MigrateFlags>& options,
                   const std::string& name, const std::string& help, Step step) {
   CLI::App* command = parent.add_subcommand(name, help);
   AddDatabaseFlag(*command, options->database);
@@ -140,7 +140,7 @@ CLI::App* AddStep(CLI::App& parent, Action& action, const std::shared_ptr<Option
   return command;
 }
 
-void AddSchemaFlags(CLI::App& command, Options& options) {
+void AddSchemaFlags(CLI::App& command, MigrateFlags& options) {
   command.add_option("--topics", options.topics, "The table's rule for topics: strict or relaxed")
       ->check(CLI::IsMember({"strict", "relaxed"}));
   auto* notify = command.add_flag("--notify", options.notify,
@@ -153,7 +153,7 @@ void AddSchemaFlags(CLI::App& command, Options& options) {
 void AddMigrate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("migrate", "Create, upgrade or remove outbox tables");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MigrateFlags>();
   AddSchemaFlags(*AddStep(*command, action, options, "up", "Create or upgrade a table", Up),
                  *options);
   AddStep(*command, action, options, "down", "Remove a table", Down)

@@ -18,7 +18,7 @@ namespace {
 using base::StrCat;
 using config::Origin;
 
-struct Options {
+struct RelayFlags {
   std::string database;
   std::vector<std::string> tables;
   std::vector<std::string> routes;
@@ -47,7 +47,7 @@ void AddSettingFlags(CLI::App& command, config::Layer& settings) {
   }
 }
 
-Result<config::Sources> MakeSources(const Options& options) {
+Result<config::Sources> MakeSources(const RelayFlags& options) {
   config::Sources sources{.environment = config::ProcessEnvironment(), .flags = options.settings};
   const auto set = [&](const char* key, const std::string& text, const char* flag) {
     if (!text.empty()) {
@@ -106,7 +106,7 @@ bool WritesToStdout(const config::Config& config) {
   });
 }
 
-Status Run(const Options& options) {
+Status Run(const RelayFlags& options) {
   Supervisor::Until until{.drained = options.drain};
   if (!options.timeout.empty()) {
     OUTBOX_ASSIGN_OR_RETURN(until.timeout, base::ParseDuration(options.timeout));
@@ -135,7 +135,7 @@ Status Run(const Options& options) {
 void AddRelay(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("relay", "Deliver from tables to a sink; needs no configuration file");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RelayFlags>();
   command->add_option("--db", options->database,
                       "Database: postgres://…, a libpq DSN, or sqlite:PATH; else OUTBOX_DB");
   command->add_option("--table", options->tables, "Deliver from this table; may be repeated");

@@ -10,13 +10,13 @@
 namespace outbox::cli {
 namespace {
 
-struct Options {
+struct ServeFlags {
   std::string database;
   std::string file;
   bool json = false;
 };
 
-Status Run(const Options& options) {
+Status Run(const ServeFlags& options) {
   config::Sources sources{.environment = config::ProcessEnvironment()};
   if (!options.file.empty()) sources.file = options.file;
   if (!options.database.empty()) {
@@ -49,7 +49,7 @@ Status Run(const Options& options) {
 void AddServe(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("serve", "Run relays and cleaners as a file or the environment says");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeFlags>();
   command->add_option("--db", options->database, "Database; else OUTBOX_DB or the file's");
   command->add_option("--config", options->file, "Configuration file (TOML)")
       ->envname("OUTBOX_CONFIG");

@@ -15,7 +15,7 @@
 namespace outbox::cli {
 namespace {
 
-struct Options {
+struct ShowFlags {
   std::string database;
   std::string table;
   std::string id;
@@ -78,7 +78,7 @@ void PrintFields(const store::StoredMessage& stored) {
   field("payload", message.payload);
 }
 
-Status Run(const Options& options) {
+Status Run(const ShowFlags& options) {
   const std::optional<Uuid> id = Uuid::Parse(options.id);
   if (!id) return Status::Invalid(base::StrCat("'", options.id, "' is not a message id (a UUID)"));
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
@@ -102,7 +102,7 @@ Status Run(const Options& options) {
 
 void AddShow(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("show", "Show everything about one message");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowFlags>();
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table; all are searched when left out");
   command->add_option("id", options->id, "Message id")->required();

@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-struct Options {
+struct SinkTestFlags {
   std::string uri;
   std::string topic = "outboxd.sink.test.v1";
   std::string timeout = "15s";
@@ -127,7 +127,7 @@ Status Deliver(Sink& sink, const std::string& topic, Steps& steps, Deadline dead
   });
 }
 
-Status Run(const Options& options) {
+Status Run(const SinkTestFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto timeout, base::ParseDuration(options.timeout));
   OUTBOX_ASSIGN_OR_RETURN(const sink::SinkUri uri, sink::SinkUri::Parse(options.uri));
   OUTBOX_ASSIGN_OR_RETURN(const auto sink, sink::OpenSink(options.uri));
@@ -147,7 +147,7 @@ void AddSink(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   CLI::App* test =
       command->add_subcommand("test", "Send one marked message and tell how each step went");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SinkTestFlags>();
   test->add_option("uri", options->uri, "The sink's address, as for relay --sink")->required();
   test->add_option("--topic", options->topic, "The message's topic")->capture_default_str();
   test->add_option("--timeout", options->timeout, "For all of it together")->capture_default_str();

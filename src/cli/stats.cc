@@ -15,7 +15,7 @@
 namespace outbox::cli {
 namespace {
 
-struct Options {
+struct StatsFlags {
   std::string database;
   std::string table;
   bool exact = false;
@@ -56,7 +56,7 @@ std::vector<Cell> ToRow(const std::string& table, const store::TableStats& stats
           {stats.oldest_age ? FormatSpan(*stats.oldest_age) : ""}};
 }
 
-Status Run(const Options& options) {
+Status Run(const StatsFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const auto tables, TablesToLookAt(*backend, options.table));
   Table shown({{.title = "TABLE"},
@@ -88,7 +88,7 @@ Status Run(const Options& options) {
 
 void AddStats(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("stats", "Count messages by state");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatsFlags>();
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table; all when left out");
   command->add_flag("--exact", options->exact, "Count delivered messages instead of estimating");

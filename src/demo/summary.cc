@@ -9,7 +9,7 @@ namespace {
 
 using base::StrCat;
 
-std::string Seconds(std::chrono::milliseconds duration) {
+std::string ElapsedText(std::chrono::milliseconds duration) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(duration.count()) / 1000);
   return text;
@@ -41,7 +41,7 @@ std::vector<std::string> Summary::Problems() const {
 }
 
 std::string Summary::ToText() const {
-  std::string text = StrCat("outboxd demo: ", Seconds(elapsed), " on ", database, "\n\n");
+  std::string text = StrCat("outboxd demo: ", ElapsedText(elapsed), " on ", database, "\n\n");
   text += Row("committed", audit.committed, "orders, each with its event in the same transaction");
   text += Row("rolled back", counts.rolled_back,
               StrCat("orders; events of theirs that arrived: ", audit.phantoms));

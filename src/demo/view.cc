@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMargin = 2;
 constexpr std::size_t kIncidentRows = 4;
 
-std::string Seconds(milliseconds duration) {
+std::string AgeText(milliseconds duration) {
   char text[32];
   const double seconds = static_cast<double>(duration.count()) / 1000;
   std::snprintf(text, sizeof text, seconds < 10 ? "%.2f s" : "%.0f s", seconds);
@@ -91,7 +91,7 @@ class Painter {
             .Add("outboxd demo", Style::kBold)
             .Add("  ")
             .Add(now_.database, Style::kDim)
-            .Right(StrCat(Seconds(now_.elapsed), "  "), Style::kDim));
+            .Right(StrCat(AgeText(now_.elapsed), "  "), Style::kDim));
     Blank();
   }
 
@@ -110,7 +110,7 @@ class Painter {
     if (now_.relay.state == RelayState::kPaused) {
       why.To(kMargin).Add(StrCat("paused: ", now_.relay.why), Style::kBad);
       if (now_.since_probe) {
-        why.Add(StrCat("; ", now_.probes, " probes, the last ", Seconds(*now_.since_probe), " ago"),
+        why.Add(StrCat("; ", now_.probes, " probes, the last ", AgeText(*now_.since_probe), " ago"),
                 Style::kDim);
       }
     }
@@ -136,7 +136,7 @@ class Painter {
                         : lag < milliseconds(3000) ? Style::kWarn
                                                    : Style::kBad;
     char text[32];
-    std::snprintf(text, sizeof text, "%8s", Seconds(lag).c_str());
+    std::snprintf(text, sizeof text, "%8s", AgeText(lag).c_str());
     Put(Start()
             .To(kMargin)
             .Add("lag", Style::kDim)
@@ -193,7 +193,7 @@ class Painter {
             .Add(StrCat("attempt ", arrival.attempt), Style::kDim)
             .To(58)
             .Add(arrival.verdict, StyleOfVerdict(arrival.verdict))
-            .Right(StrCat(Seconds(arrival.age), "  "), Style::kDim);
+            .Right(StrCat(AgeText(arrival.age), "  "), Style::kDim);
       }
       Put(line);
     }

@@ -12,6 +12,7 @@
 #include "outbox/relay.h"
 #include "store/backend.h"
 #include "tests/e2e/support/sql.h"
+#include "tests/e2e/support/stage.h"
 #include "tests/support/matchers.h"
 #include "tests/support/wait.h"
 
@@ -22,8 +23,6 @@ using base::StrCat;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::string_view kTable = "orders_outbox";
 
 // A door that callbacks wait at until the test opens it.
 class Door {

@@ -11,6 +11,7 @@
 #include "tests/e2e/support/ledger.h"
 #include "tests/e2e/support/producer.h"
 #include "tests/e2e/support/sql.h"
+#include "tests/e2e/support/stage.h"
 #include "tests/support/matchers.h"
 #include "tests/support/wait.h"
 
@@ -21,7 +22,6 @@ using base::StrCat;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::string_view kTable = "orders_outbox";
 constexpr std::size_t kBatch = 20;
 
 Deadline Soon() { return Deadline::After(seconds(30)); }

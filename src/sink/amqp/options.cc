@@ -9,7 +9,6 @@ namespace {
 
 constexpr int kPort = 5672;
 constexpr int kTlsPort = 5671;
-constexpr std::size_t kShortTextMax = 255;  // AMQP's short strings
 constexpr std::size_t kWindowMax = 65536;
 constexpr std::size_t kMessageBytesLimit = 536870912;  // RabbitMQ takes no larger, however set up
 constexpr std::chrono::minutes kHeartbeatMax{10};
@@ -52,7 +51,8 @@ void ReadPublishing(OptionReader& reader, AmqpOptions& options) {
   options.window = reader.Number("window", options.window, 1, kWindowMax);
   options.message_bytes_max =
       reader.Number("message_bytes_max", options.message_bytes_max, 1, kMessageBytesLimit);
-  if (options.exchange.size() > kShortTextMax) reader.AddProblem("exchange", "is too long");
+  if (options.exchange.size() > AmqpOptions::kShortTextMax)
+    reader.AddProblem("exchange", "is too long");
   if (options.declare && options.exchange.empty()) {
     reader.AddProblem("declare", "needs an exchange to declare");
   }
@@ -76,7 +76,8 @@ Result<AmqpOptions> ReadAmqpOptions(const SinkUri& uri) {
   options.connection_name = reader.Text("connection_name", "outboxd");
   options.heartbeat = std::chrono::ceil<std::chrono::seconds>(
       reader.Duration("heartbeat", options.heartbeat, std::chrono::seconds(0), kHeartbeatMax));
-  if (options.vhost.size() > kShortTextMax) reader.AddProblem("", "the virtual host is too long");
+  if (options.vhost.size() > AmqpOptions::kShortTextMax)
+    reader.AddProblem("", "the virtual host is too long");
   OUTBOX_RETURN_IF_ERROR(reader.Finish());
   options.endpoints = std::move(authority.endpoints);
   return options;

@@ -23,6 +23,8 @@ struct AmqpTlsOptions {
 };
 
 struct AmqpOptions {
+  static constexpr std::size_t kShortTextMax = 255;  // AMQP's short strings
+
   std::vector<Endpoint> endpoints;  // tried in turn
   std::string user;
   std::string password;  // never to be shown

@@ -11,7 +11,6 @@ namespace {
 using base::StrCat;
 
 constexpr std::string_view kAppId = "outboxd";
-constexpr std::size_t kShortTextMax = 255;
 // Per header: the lengths of name and value, and the value's type.
 constexpr std::size_t kHeaderOverhead = 1 + 1 + 4;
 // The other properties, at their longest, and the frame itself.
@@ -32,9 +31,9 @@ std::string_view AsText(amqp_bytes_t bytes) {
 
 Status OutgoingMessage::Fill(const Message& message) {
   routing_key_ = options_.routing_key.Render(message);
-  if (routing_key_.size() > kShortTextMax) {
+  if (routing_key_.size() > AmqpOptions::kShortTextMax) {
     return Status::Invalid(StrCat("the routing key has ", routing_key_.size(),
-                                  " bytes; AMQP carries at most ", kShortTextMax));
+                                  " bytes; AMQP carries at most ", AmqpOptions::kShortTextMax));
   }
   id_ = message.id.ToString();
   properties_ = {};
@@ -63,7 +62,7 @@ Status OutgoingMessage::Fill(const Message& message) {
       options_.persistent ? AMQP_DELIVERY_PERSISTENT : AMQP_DELIVERY_NONPERSISTENT;
   properties_.message_id = AsBytes(id_);
   properties_.timestamp = static_cast<std::uint64_t>(seconds.time_since_epoch().count());
-  properties_.type = AsBytes(std::string_view(type).substr(0, kShortTextMax));
+  properties_.type = AsBytes(std::string_view(type).substr(0, AmqpOptions::kShortTextMax));
   properties_.app_id = AsBytes(kAppId);
   return Status::Ok();
 }
@@ -73,7 +72,7 @@ Status OutgoingMessage::FillHeaders(const Message& message) {
   entries_.clear();
   std::size_t bytes = kPropertiesMax;
   for (const auto& [name, value] : headers_) {
-    if (name.size() > kShortTextMax || HasMeaningForRabbitMq(name)) {
+    if (name.size() > AmqpOptions::kShortTextMax || HasMeaningForRabbitMq(name)) {
       return Status::Invalid(StrCat("RabbitMQ takes no header '", base::Truncate(name, 64), "'"))
           .WithHint("rename the header where the message is enqueued");
     }

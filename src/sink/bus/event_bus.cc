@@ -10,9 +10,7 @@
 #include "message/validate.h"
 
 namespace outbox {
-namespace {
-
-using base::StrCat;
+namespace event_bus_detail {
 
 struct Entry {
   Entry(std::uint64_t number, std::string_view pattern,
@@ -26,6 +24,14 @@ struct Entry {
 };
 
 using Entries = std::vector<std::shared_ptr<Entry>>;
+
+}  // namespace event_bus_detail
+
+namespace {
+
+using base::StrCat;
+using event_bus_detail::Entries;
+using event_bus_detail::Entry;
 
 Status Call(const Entry& entry, const Message& message) {
   try {

@@ -16,7 +16,7 @@ using base::StrCat;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::string_view kPrefix = "outbox.";
+constexpr std::string_view kOwnPrefix = "outbox.";
 constexpr std::size_t kConcurrencyMax = 1000;
 constexpr std::size_t kBatchMax = 1000;
 constexpr milliseconds kWaitMin{10};
@@ -33,7 +33,7 @@ std::string Part(CURLU* url, CURLUPart part, unsigned flags = 0) {
 }
 
 bool IsOurs(std::string_view parameter) {
-  return PercentDecode(parameter.substr(0, parameter.find('='))).starts_with(kPrefix);
+  return PercentDecode(parameter.substr(0, parameter.find('='))).starts_with(kOwnPrefix);
 }
 
 // The address without the options that are ours.
@@ -50,7 +50,7 @@ std::string UrlText(const SinkUri& uri) {
 SinkUri OwnOptions(const SinkUri& uri) {
   SinkUri own{.scheme = uri.scheme};
   for (const auto& option : uri.options) {
-    if (option.first.starts_with(kPrefix)) own.options.push_back(option);
+    if (option.first.starts_with(kOwnPrefix)) own.options.push_back(option);
   }
   return own;
 }

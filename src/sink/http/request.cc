@@ -92,16 +92,16 @@ void AddMetadata(const HttpOptions& options, const Message& message, Headers& he
 // What every request has, whatever is in it.
 void AddCommon(const HttpOptions& options, std::string_view id, Timestamp now,
                HttpRequest& request) {
-  const std::int64_t seconds =
+  const std::int64_t sent_at =
       std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   Headers& headers = request.headers;
   if (!options.secrets.empty()) {
     std::vector<std::string> signatures;
     for (const WebhookSecret& secret : options.secrets) {
-      signatures.push_back(secret.Sign(id, seconds, request.body));
+      signatures.push_back(secret.Sign(id, sent_at, request.body));
     }
     headers.emplace_back("webhook-id", id);
-    headers.emplace_back("webhook-timestamp", std::to_string(seconds));
+    headers.emplace_back("webhook-timestamp", std::to_string(sent_at));
     headers.emplace_back("webhook-signature", base::Join(signatures, " "));
   }
   if (!options.bearer.empty()) headers.emplace_back("authorization", "Bearer " + options.bearer);

@@ -12,7 +12,7 @@
 namespace outbox::sink {
 namespace {
 
-constexpr std::string_view kPrefix = "whsec_";
+constexpr std::string_view kSecretPrefix = "whsec_";
 constexpr std::size_t kKeyBytesMin = 24;
 constexpr std::size_t kKeyBytesMax = 64;
 constexpr std::size_t kTextMax = 1024;
@@ -36,8 +36,8 @@ std::optional<std::string> FromBase64(std::string_view text) {
 }  // namespace
 
 Result<WebhookSecret> WebhookSecret::Parse(std::string_view text) {
-  if (!text.starts_with(kPrefix)) return Status::Invalid("does not begin with whsec_");
-  auto key = FromBase64(text.substr(kPrefix.size()));
+  if (!text.starts_with(kSecretPrefix)) return Status::Invalid("does not begin with whsec_");
+  auto key = FromBase64(text.substr(kSecretPrefix.size()));
   if (!key) return Status::Invalid("is not base64 after whsec_");
   if (key->size() < kKeyBytesMin || key->size() > kKeyBytesMax) {
     return Status::Invalid(

@@ -10,10 +10,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // The example of the Standard Webhooks specification.
-constexpr std::string_view kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+constexpr std::string_view kSpecificationSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 TEST(WebhookSignature, IsThatOfTheSpecificationsExample) {
-  const auto secret = WebhookSecret::Parse(kSecret);
+  const auto secret = WebhookSecret::Parse(kSpecificationSecret);
   ASSERT_OK(secret);
   EXPECT_EQ(secret->Sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, R"({"test": 2432232314})"),
             "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");

@@ -16,7 +16,7 @@ using message::TableName;
 using sql::sqlite::kMigrations;
 
 // Down's refusal counts up to here.
-constexpr std::int64_t kCountedMax = 1000;
+constexpr std::int64_t kRowsCountedMax = 1000;
 
 bool Applied(const TableSchema& schema, int number) {
   return std::any_of(schema.migrations.begin(), schema.migrations.end(),
@@ -76,10 +76,10 @@ Result<std::vector<int>> UpOn(Connection& connection, const TableName& table,
 Status CheckNothingUndelivered(Connection& connection, const TableName& table) {
   OUTBOX_ASSIGN_OR_RETURN(Query query,
                           connection.Prepare(table.Render(sql::sqlite::kCountUndelivered)));
-  OUTBOX_RETURN_IF_ERROR(query.Bind(1, kCountedMax).Step().error());
+  OUTBOX_RETURN_IF_ERROR(query.Bind(1, kRowsCountedMax).Step().error());
   const std::int64_t count = query.Int(0);
   if (count == 0) return Status::Ok();
-  const std::string_view more = count == kCountedMax ? " or more" : "";
+  const std::string_view more = count == kRowsCountedMax ? " or more" : "";
   return Status::Permanent(Code::kConflict, base::StrCat("table '", table.name(), "' holds ", count,
                                                          more, " messages that were not delivered"))
       .WithHint("deliver or delete them first, or say that they may be discarded");
