@@ -112,7 +112,7 @@ Status RunScenarios(Run& run, const BenchOptions& options) {
     if (status.ok()) continue;
     const std::string failed = StrCat("bench: ", scenario.name, " failed: ", status.ToString());
     run.Note(failed);
-    if (first.ok()) first = Status::Permanent(status.code(), failed);
+    if (first.ok()) first = Status::Permanent(status.code(), failed).WithHint(status.hint());
     if (status.code() == Code::kCancelled) break;
   }
   return first;
@@ -138,6 +138,7 @@ std::vector<std::string> ScenarioNames() {
 
 Status RunBench(const BenchOptions& options) {
   OUTBOX_RETURN_IF_ERROR(CheckOnly(options));
+  OUTBOX_RETURN_IF_ERROR(CheckSinks(options.sinks));
   const Interrupt interrupt;
   OUTBOX_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
   Report report;

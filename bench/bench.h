@@ -31,6 +31,8 @@ struct BenchOptions {
   int clients = 16;
   // The folder of the rivals' programs (bench/peers, after npm install); empty: not compared.
   std::string peers;
+  // Addresses of sinks to measure; "http" and "kafka" stand for stand-ins of the bench's own.
+  std::vector<std::string> sinks;
   // How long `make build` took from nothing, when the caller measured it.
   std::optional<double> build_seconds;
   // Where to write the report besides standard output; empty: nowhere.

@@ -16,6 +16,7 @@ namespace outbox::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class BenchTest : public ::testing::Test {
  protected:
@@ -49,6 +50,38 @@ TEST_F(BenchTest, DrainsBothStoresAndLeavesNothingBehind) {
   }
   EXPECT_GT(std::filesystem::file_size(svg_), 1000);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(BenchTest, ComparesSinksWithRawClientsOnStandIns) {
+  OUTBOX_REQUIRE_POSTGRES();
+  const Finished bench =
+      Run({"--db", SharedPostgresUrl(), "--quick", "--only", "sinks", "--messages", "4000",
+           "--sink", "http", "--sink", "kafka", "--json", json_});
+  ASSERT_EQ(bench.exit_code, 0) << bench.standard_output << bench.standard_error;
+  const auto report = nlohmann::json::parse(std::ifstream(json_));
+  ASSERT_EQ(report.at("figures").size(), 4);  // each sink alone, and a relay with it
+  for (const auto& figure : report.at("figures")) {
+    EXPECT_GT(figure.at("value").at("median").get<double>(), 0) << figure;
+    EXPECT_GT(figure.at("ratio").at("median").get<double>(), 0) << figure;
+  }
+}
+
+TEST_F(BenchTest, ASinkThatCanNotBeComparedOrReachedIsNamed) {
+  OUTBOX_REQUIRE_POSTGRES();
+  const std::vector<std::string> sinks{"--db",  SharedPostgresUrl(), "--quick", "--only", "sinks",
+                                       "--sink"};
+  const auto with = [&](const std::string& sink) {
+    std::vector<std::string> arguments = sinks;
+    arguments.push_back(sink);
+    return Run(arguments);
+  };
+  const Finished file = with("file:/tmp/x");
+  EXPECT_EQ(file.exit_code, 2);
+  EXPECT_THAT(file.standard_error, HasSubstr("amqp:, http:, kafka:, nats: or redis:"));
+  const Finished away = with("redis://:canary@127.0.0.1:1?stream=s");
+  EXPECT_NE(away.exit_code, 0);
+  EXPECT_THAT(away.standard_error, HasSubstr("raw redis: connecting"));
+  EXPECT_THAT(away.standard_error + away.standard_output, Not(HasSubstr("canary")));
 }
 
 TEST_F(BenchTest, UnknownScenarioIsNamedWithThoseThatExist) {

@@ -49,12 +49,15 @@ std::string Describe(const DrainPlan& plan) {
                       plan.batch);
 }
 
-Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count) {
+Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count,
+                         std::shared_ptr<Sink> sink) {
   RelayOptions options{.table = scratch.table()};
   options.claim_mode = plan.mode;
   options.batch_size = plan.batch;
   if (!plan.keep) options.retention = std::chrono::milliseconds::zero();
-  OUTBOX_ASSIGN_OR_RETURN(auto sink, sink::OpenSink("null:"));
+  if (sink == nullptr) {
+    OUTBOX_ASSIGN_OR_RETURN(sink, sink::OpenSink("null:"));
+  }
   const auto counter = std::make_shared<DeliveryCount>(count);
 
   const auto start = steady_clock::now();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "bench/scratch.h"
 #include "outbox/options.h"
+#include "outbox/sink.h"
 #include "outbox/status.h"
 
 namespace outbox::bench {
@@ -19,8 +21,9 @@ struct DrainPlan {
 // "lease, kept, batch 1000"
 std::string Describe(const DrainPlan& plan);
 
-// Messages a second while a relay delivers the `count` messages waiting in `scratch` into nowhere.
-// Everything but batch and retention is the relay's default.
-Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count);
+// Messages a second while a relay delivers the `count` messages waiting in `scratch` to `sink`, or
+// into nowhere. Everything but batch and retention is the relay's default.
+Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count,
+                         std::shared_ptr<Sink> sink = nullptr);
 
 }  // namespace outbox::bench

@@ -66,6 +66,10 @@ Status IdleCost(Run& run);
 Status PinnedSnapshot(Run& run);
 // One claim on a table with a long delivered history, against one without.
 Status LongHistory(Run& run);
+// A relay with a broker's sink, against the bare use of that broker's client library.
+Status SinkRate(Run& run);
+// kInvalidArgument for an address that SinkRate could not use. Connects nothing.
+Status CheckSinks(const std::vector<std::string>& sinks);
 // The drain against rival systems on the same server.
 Status Peers(Run& run);
 

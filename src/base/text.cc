@@ -180,13 +180,19 @@ std::string FormatTimestamp(Timestamp at) {
   const auto day = std::chrono::floor<std::chrono::days>(at);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss time(at - day);
-  char buffer[48];
-  std::snprintf(buffer, sizeof buffer, "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
-                static_cast<int>(time.subseconds().count()));
-  return buffer;
+  // Every message carries one: several times as fast as snprintf.
+  std::string text = "0000-00-00T00:00:00.000000Z";
+  const auto put = [&](std::size_t last, std::int64_t number) {
+    for (; number > 0; number /= 10) text[last--] = static_cast<char>('0' + number % 10);
+  };
+  put(3, std::clamp(static_cast<int>(date.year()), 0, 9999));
+  put(6, static_cast<unsigned>(date.month()));
+  put(9, static_cast<unsigned>(date.day()));
+  put(12, time.hours().count());
+  put(15, time.minutes().count());
+  put(18, time.seconds().count());
+  put(25, time.subseconds().count());
+  return text;
 }
 
 std::optional<Timestamp> ParseTimestamp(std::string_view text) {
@@ -233,9 +239,15 @@ std::optional<Timestamp> ParseTimestamp(std::string_view text) {
 
 std::string JsonQuote(std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out = "\"";
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  std::string out;
   out.reserve(text.size() + 2);
+  out += '"';
   while (!text.empty()) {
+    const auto special = std::find_if_not(text.begin(), text.end(), is_plain);
+    out.append(text.begin(), special);
+    text.remove_prefix(static_cast<std::size_t>(special - text.begin()));
+    if (text.empty()) break;
     const std::size_t length = Utf8Length(text);
     if (length == 0) {
       out += "\xEF\xBF\xBD";

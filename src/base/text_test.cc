@@ -36,6 +36,10 @@ TEST(Timestamp, SurvivesARoundTrip) {
   const std::string text = "2026-01-05T23:59:58.123456Z";
   ASSERT_TRUE(ParseTimestamp(text));
   EXPECT_EQ(FormatTimestamp(*ParseTimestamp(text)), text);
+  for (const char* edge : {"1970-01-01T00:00:00.000000Z", "0999-12-31T00:00:00.000001Z",
+                           "9999-12-31T23:59:59.999999Z", "2024-02-29T10:20:30.100000Z"}) {
+    EXPECT_EQ(FormatTimestamp(*ParseTimestamp(edge)), edge);
+  }
   EXPECT_EQ(ParseTimestamp("2026-01-05T01:00:00+01:00"), ParseTimestamp("2026-01-05T00:00:00Z"));
   for (const char* bad : {"", "2026-13-01T00:00:00Z", "2026-01-05", "2026-01-05T00:00:00",
                           "2026-01-05T00:00:00.Z", "2026-01-05T24:00:00Z"}) {
@@ -70,6 +74,8 @@ TEST(Nearest, FindsTheLikelyTypo) {
 TEST(JsonQuote, EscapesWhatJsonMustNotContain) {
   EXPECT_EQ(JsonQuote("a\"b\\c\n\x01ä"), "\"a\\\"b\\\\c\\n\\u0001ä\"");
   EXPECT_EQ(JsonQuote("\xff"), "\"\xEF\xBF\xBD\"");
+  EXPECT_EQ(JsonQuote(""), "\"\"");
+  EXPECT_EQ(JsonQuote("plain\x7f"), "\"plain\x7f\"");
 }
 
 }  // namespace

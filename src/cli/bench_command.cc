@@ -26,6 +26,9 @@ void AddBench(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--peers", options->peers, "Folder with the rivals' programs (bench/peers)");
+  command->add_option("--sink", options->sinks,
+                      "Compare the relay and a raw client at this sink's address; 'http' and "
+                      "'kafka' start stand-ins. Can be repeated");
   command->add_option("--build-seconds", options->build_seconds,
                       "What a build from nothing took, for the report");
   command->add_option("--json", options->json_path, "Write the report as JSON to this file");

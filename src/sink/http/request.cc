@@ -44,6 +44,10 @@ bool IsPlainInCloudEvents(unsigned char c) { return c > 0x20 && c < 0x7f && c !=
 template <typename Keep>
 std::string PercentEncode(std::string_view text, Keep keep) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  if (std::all_of(text.begin(), text.end(),
+                  [&](char c) { return keep(static_cast<unsigned char>(c)); })) {
+    return std::string(text);
+  }
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {

@@ -1,5 +1,6 @@
 #include "sink/nats/ack_box.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <utility>
@@ -87,8 +88,8 @@ void AckBox::PutAt(std::size_t index, Ack ack) {
 void AckBox::PutLocked(std::size_t index, Ack ack) {
   if (index >= acks_.size() || acks_[index]) return;
   acks_[index] = std::move(ack);
-  ++answered_;
-  changed_.notify_all();
+  // Waking the publisher for each answer would cost more than the answers do.
+  if (++answered_ >= wanted_) changed_.notify_all();
 }
 
 void AckBox::PutDenial(std::string text) {
@@ -105,6 +106,7 @@ void AckBox::Break() {
 
 bool AckBox::WaitForAnswers(std::size_t sent, std::size_t open_max, Deadline deadline) {
   std::unique_lock lock(mutex_);
+  wanted_ = sent - std::min(sent, open_max);
   const auto few = [&] { return answered_ + open_max >= sent; };
   changed_.wait_until(lock, deadline.at(), [&] { return few() || broken_ || !denials_.empty(); });
   return few();

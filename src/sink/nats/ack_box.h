@@ -68,6 +68,7 @@ class AckBox {
   std::uint64_t batch_ = 0;
   std::vector<std::optional<Ack>> acks_;
   std::size_t answered_ = 0;
+  std::size_t wanted_ = 0;  // whoever waits, waits for so many answers
   std::vector<std::string> denials_;
   bool broken_ = false;
 };
