@@ -17,7 +17,7 @@ constexpr int kRounds = 3;
 constexpr std::array kScenarios{
     Scenario{"enqueue", EnqueueCost},   Scenario{"drain", DrainRate}, Scenario{"peers", Peers},
     Scenario{"pinned", PinnedSnapshot}, Scenario{"latency", Latency}, Scenario{"idle", IdleCost},
-    Scenario{"history", LongHistory},   Scenario{"sinks", SinkRate},
+    Scenario{"history", LongHistory},   Scenario{"sinks", SinkRate},  Scenario{"fanout", FanOut},
 };
 
 }  // namespace

@@ -70,6 +70,8 @@ Status LongHistory(Run& run);
 Status SinkRate(Run& run);
 // kInvalidArgument for an address that SinkRate could not use. Connects nothing.
 Status CheckSinks(const std::vector<std::string>& sinks);
+// A message goes to two sinks: what one of them gets while the other is down.
+Status FanOut(Run& run);
 // The drain against rival systems on the same server.
 Status Peers(Run& run);
 

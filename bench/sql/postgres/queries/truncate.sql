@@ -1,2 +1,2 @@
--- Empties the table.
-TRUNCATE {{table}}
+-- Empties the table and its deliveries.
+TRUNCATE {{table}}, {{delivery}}
