@@ -3,6 +3,7 @@
 
 #include <nats/nats.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,7 +62,7 @@ class NatsServer {
 
   // `change` may set more of the stream's configuration.
   bool AddStream(const std::string& name, const std::string& subject,
-                 void (*change)(jsStreamConfig&) = nullptr) {
+                 const std::function<void(jsStreamConfig&)>& change = {}) {
     const Client client(*this);
     if (client.js == nullptr) return false;
     jsStreamConfig config;

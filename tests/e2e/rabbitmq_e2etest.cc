@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "tests/e2e/support/broker_kills.h"
 #include "tests/e2e/support/dialects.h"
 #include "tests/e2e/support/producer.h"
 #include "tests/support/rabbitmq.h"
@@ -33,10 +34,7 @@ class RabbitMqEndToEnd : public ::testing::Test {
   }
   // Committed against what is in the queue.
   Verdict Judge(Stage& stage) {
-    Ledger ledger;
-    for (std::string& id : stage.sql().Column("SELECT id FROM expected")) {
-      ledger.Expect(std::move(id));
-    }
+    Ledger ledger = stage.Committed();
     RabbitClient client(*rabbit_);
     while (const auto message = client.Get(kName)) ledger.See(message->message_id);
     return ledger.Judge();
@@ -47,32 +45,11 @@ class RabbitMqEndToEnd : public ::testing::Test {
 };
 
 TEST_F(RabbitMqEndToEnd, ABrokerKilledUnderLoadLosesNothing) {
-  constexpr std::size_t kKills = 20;
-  constexpr std::size_t kWindow = 50;
+  constexpr std::size_t kBatch = 50;
   OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
-  const std::string window = std::to_string(kWindow);
-  const Flags flags{"--sink",         Uri(kWindow), "--batch-size", window,  "--window",    window,
-                    "--max-attempts", "unlimited",  "--probe-min",  "100ms", "--probe-max", "500ms",
-                    "--retry-base",   "100ms",      "--retry-cap",  "500ms"};
-  const auto relay = stage->StartRelay("relay", flags);
-  Producer producer(stage->url(), {.per_transaction = 20, .pause = std::chrono::milliseconds(50)});
-  for (std::size_t kill = 0; kill < kKills; ++kill) {
-    const std::int64_t before = stage->Count("delivered");
-    ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") > before + 200; }))
-        << relay->Errors();
-    rabbit_->Kill();
-    ASSERT_TRUE(rabbit_->StartAgain());
-  }
-  producer.Stop();
-  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }, 2 * kPatience)) << relay->Errors();
-  EXPECT_EQ(stage->Count("dead"), 0);
-
-  const Verdict verdict = Judge(*stage);
-  PrintVerdict("RabbitMQ killed", verdict, kKills, kKills * kWindow);
-  EXPECT_EQ(verdict.lost, 0u);
-  EXPECT_EQ(verdict.phantom, 0u);
-  EXPECT_LE(verdict.duplicated, kKills * kWindow);
-  EXPECT_GT(verdict.events, kKills * kWindow) << "so few events that the bound says nothing";
+  BrokerKills kills(*stage, rabbit_->server(), {.sink = Uri(kBatch), .batch = kBatch});
+  ASSERT_NO_FATAL_FAILURE(kills.Run());
+  kills.ExpectNothingLost("RabbitMQ killed", Judge(*stage), kills.in_doubt_max());
 }
 
 TEST_F(RabbitMqEndToEnd, AMemoryAlarmLongerThanTheLeaseCostsNoAttempt) {

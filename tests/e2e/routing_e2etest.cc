@@ -50,10 +50,7 @@ class Routing : public OnDialect {
   }
   // Committed against what one sink has.
   static Verdict Judge(Stage& stage, const std::string& sink) {
-    Ledger ledger;
-    for (std::string& id : stage.sql().Column("SELECT id FROM expected")) {
-      ledger.Expect(std::move(id));
-    }
+    Ledger ledger = stage.Committed();
     ledger.SeeFile(stage.SinkFile(sink));
     return ledger.Judge();
   }

@@ -35,6 +35,7 @@ class RabbitMq {
   // "amqp://guest:guest@HOST:PORT/%2F"
   std::string address() const;
 
+  Server& server() { return *server_; }
   void Kill() { server_->Kill(); }
   bool StartAgain() { return server_->StartAgain(); }
   void Freeze() { server_->Freeze(); }

@@ -101,9 +101,14 @@ std::size_t Stage::Delivered() const {
   return lines;
 }
 
-Verdict Stage::Judge() {
+Ledger Stage::Committed() {
   Ledger ledger;
   for (std::string& id : sql_->Column("SELECT id FROM expected")) ledger.Expect(std::move(id));
+  return ledger;
+}
+
+Verdict Stage::Judge() {
+  Ledger ledger = Committed();
   for (const auto& entry : fs::directory_iterator(folder())) {
     if (entry.path().extension() == ".jsonl") ledger.SeeFile(entry.path());
   }

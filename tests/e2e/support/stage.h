@@ -53,6 +53,8 @@ class Stage {
   // Lines in all the sinks' files so far.
   std::size_t Delivered() const;
 
+  // Knows what was committed, and has seen nothing yet.
+  Ledger Committed();
   // Committed against delivered, over all the sinks' files.
   Verdict Judge();
 
