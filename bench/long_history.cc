@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -19,6 +21,9 @@ using message::TableName;
 using std::chrono::steady_clock;
 
 constexpr double kAgainstEmptyHistory = 1.2;
+// Nobody waits for a page.
+constexpr double kLookMillisecondsMax = 50;
+constexpr std::size_t kLooks = 11;
 constexpr char kHistoryTable[] = "bench_history_outbox";
 constexpr std::size_t kClaims = 200;
 constexpr std::size_t kBatch = 100;
@@ -129,6 +134,43 @@ Status Compare(Side& full, Side& empty, Figure& figure) {
   return Status::Ok();
 }
 
+// What an operator asks for, on the same table.
+Status MeasureLooking(Run& run, const Scratch& scratch, const std::string& rows) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, store::OpenBackend(scratch.address()));
+  OUTBOX_ASSIGN_OR_RETURN(const auto inspect,
+                          backend->OpenInspect(kHistoryTable, Deadline::After(kCallTimeout)));
+  struct Look {
+    std::string_view what;
+    std::function<Status()> ask;
+  };
+  const auto list = [&](store::ListFilter filter) {
+    return inspect->List(filter, Deadline::After(kCallTimeout)).error();
+  };
+  const std::array<Look, 4> looks{
+      {{"list", [&] { return list({}); }},
+       {"list, delivered", [&] { return list({.status = MessageStatus::kDelivered}); }},
+       {"list, delivered of a topic",
+        [&] {
+          return list({.status = MessageStatus::kDelivered, .topic = "orders.order.created.v1"});
+        }},
+       {"stats", [&] { return inspect->Stats(false, Deadline::After(kCallTimeout)).error(); }}}};
+  for (const Look& look : looks) {
+    Figure figure{.scenario = "looking at a long history",
+                  .store = std::string(scratch.store()),
+                  .what = StrCat(look.what, ", ", rows, " delivered"),
+                  .unit = "ms",
+                  .bar = Bar::AtMost(kLookMillisecondsMax)};
+    for (std::size_t i = 0; i < kLooks; ++i) {
+      const auto start = steady_clock::now();
+      OUTBOX_RETURN_IF_ERROR(look.ask());
+      const std::chrono::duration<double, std::milli> took = steady_clock::now() - start;
+      figure.rounds.push_back(took.count());
+    }
+    run.Add(std::move(figure));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status LongHistory(Run& run) {
@@ -156,7 +198,7 @@ Status LongHistory(Run& run) {
                         FormatNumber(figure.baseline.back()), " ms"));
   }
   run.Add(std::move(figure));
-  return Status::Ok();
+  return MeasureLooking(run, *scratch, rows);
 }
 
 }  // namespace outbox::bench
