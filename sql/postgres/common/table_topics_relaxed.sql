@@ -2,5 +2,4 @@
 DROP TRIGGER IF EXISTS "{{name}}_topic" ON {{table}};
 DROP TRIGGER IF EXISTS "{{name}}_tenant" ON {{table}};
 CREATE TRIGGER "{{name}}_tenant" BEFORE INSERT ON {{table}} FOR EACH ROW
-  WHEN (NEW.tenant_id IS NOT NULL AND NOT starts_with(NEW.dedupe_key, NEW.tenant_id::text || '/'))
-  EXECUTE FUNCTION outbox.refuse_message();
+  EXECUTE FUNCTION outbox.check_new_message('relaxed');
