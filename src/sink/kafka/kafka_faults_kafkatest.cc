@@ -31,6 +31,14 @@ class KafkaFaults : public ::testing::Test {
     return *made;
   }
 
+  // With one request under way at a time, for tests in which the mock refuses requests. librdkafka
+  // takes the answer to a later batch as the answer to those before it: a broker checks the
+  // sequence and stores no later batch without them. The mock checks nothing, and would let the
+  // refused one count as stored.
+  std::shared_ptr<Sink> MakeForRefusals() {
+    return Make("?kafka.max.in.flight.requests.per.connection=1");
+  }
+
   static Message MakeMessage(std::size_t number) {
     Message message;
     message.id = Uuid::NewV7();
@@ -153,7 +161,7 @@ TEST_F(KafkaFaults, APartitionWithoutALeaderDoesNotStopTheSink) {
 }
 
 TEST_F(KafkaFaults, InjectedErrorsLoseNothingAndKeepTheOrderOfAKey) {
-  const auto sink = Make();
+  const auto sink = MakeForRefusals();
   ASSERT_OK(sink->Open(Deadline::After(30s)));
   constexpr std::size_t kRounds = 6;
   constexpr std::size_t kBatch = 200;
@@ -170,7 +178,7 @@ TEST_F(KafkaFaults, InjectedErrorsLoseNothingAndKeepTheOrderOfAKey) {
 }
 
 TEST_F(KafkaFaults, AFatalErrorReplacesTheProducer) {
-  const auto sink = Make();
+  const auto sink = MakeForRefusals();
   constexpr std::size_t kRounds = 5;
   constexpr std::size_t kBatch = 50;
   std::size_t failed = 0;
