@@ -267,7 +267,7 @@ TEST_F(KafkaFaults, SeveralCallsAtOnceHaveAProducerEach) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(Distinct(kafka_.Receive(750)), 750u);
+  EXPECT_EQ(Distinct(ReceiveDistinct(750)), 750u);
 }
 
 TEST_F(KafkaFaults, ADestinationThatNeverWasIsDown) {
