@@ -84,6 +84,16 @@ TEST_F(BenchTest, ASinkThatCanNotBeComparedOrReachedIsNamed) {
   EXPECT_THAT(away.standard_error + away.standard_output, Not(HasSubstr("canary")));
 }
 
+TEST_F(BenchTest, NumbersThatWouldHangOrFillTheDiskAreRefused) {
+  for (const char* option : {"--messages", "--history-rows", "--rounds", "--clients"}) {
+    for (const char* value : {"0", "-3", "99999999999", "many"}) {
+      const Finished bench = Run({"--only", "drain", option, value});
+      EXPECT_EQ(bench.exit_code, 2) << option << " " << value;
+      EXPECT_THAT(bench.standard_error, HasSubstr(option)) << value;
+    }
+  }
+}
+
 TEST_F(BenchTest, UnknownScenarioIsNamedWithThoseThatExist) {
   const Finished bench = Run({"--only", "drian"});
   EXPECT_EQ(bench.exit_code, 2);

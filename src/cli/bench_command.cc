@@ -17,13 +17,17 @@ void AddBench(CLI::App& app, Action& action) {
       ->add_option("--only", options->only,
                    base::StrCat("Only these: ", base::Join(bench::ScenarioNames(), ", ")))
       ->delimiter(',');
-  command->add_option("--messages", options->messages, "Messages waiting (default 200000)");
-  command->add_option("--history-rows", options->history_rows,
-                      "Delivered rows of the history run (default 10000000)");
+  // Limits, so that a slip of the hand does not fill the disk.
+  command->add_option("--messages", options->messages, "Messages waiting (default 200000)")
+      ->check(CLI::Range(std::size_t{100}, std::size_t{10'000'000}));
+  command
+      ->add_option("--history-rows", options->history_rows,
+                   "Delivered rows of the history run (default 10000000)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100'000'000}));
   command->add_option("--rounds", options->rounds, "Rounds, of which the median counts (default 3)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 100));
   command->add_option("--clients", options->clients, "Producers of the enqueue run")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--peers", options->peers, "Folder with the rivals' programs (bench/peers)");
   command->add_option("--sink", options->sinks,
