@@ -166,7 +166,7 @@ std::unique_ptr<Producer::Call> Producer::Begin(std::span<Status> results) {
   const std::lock_guard lock(mutex_);
   call->number = ++last_call_;
   call->results = results;
-  call->open.assign(results.size(), false);
+  call->open.assign(results.size(), 0);
   calls_[call->number] = call.get();
   return call;
 }
@@ -193,12 +193,9 @@ rd_kafka_resp_err_t Producer::Produce(const Call& call, std::size_t index, Kafka
 }
 
 void Producer::Add(Call& call, std::size_t index, KafkaRecord record, Deadline deadline) {
-  {
-    // Before it is handed over: a report may come at once.
-    const std::lock_guard lock(mutex_);
-    call.open[index] = true;
-    ++call.outstanding;
-  }
+  // Before it is handed over: a report may come at once.
+  call.open[index] = 1;
+  ++call.outstanding;
   const Deadline give_up(deadline.at() - Reserve(deadline));
   rd_kafka_resp_err_t error = Produce(call, index, record);
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return;
@@ -277,7 +274,7 @@ void Producer::DecideUnreported(Call& call) const {
   const Status status = Failure({.error = RD_KAFKA_RESP_ERR__PURGE_INFLIGHT,
                                  .persisted = RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED});
   for (std::size_t i = 0; i < call.open.size(); ++i) {
-    if (call.open[i]) call.results[i] = status;
+    if (call.open[i] != 0) call.results[i] = status;
   }
 }
 

@@ -91,7 +91,7 @@ class Producer {
   KafkaClient client_;
   std::atomic<bool> fatal_{false};
 
-  mutable std::mutex mutex_;  // guards all below, and the calls
+  mutable std::mutex mutex_;  // guards all below, and the calls as far as they do not say otherwise
 
   // The cluster, as far as is known.
   bool reached_ = false;
@@ -111,12 +111,14 @@ class Producer::Call {
   friend class Producer;
   std::uint32_t number = 0;
   std::span<Status> results;
-  std::vector<bool> open;  // messages handed over, of which no report has come
-  std::size_t outstanding = 0;
+  // Messages handed over, of which no report has come: 1. Set before librdkafka is given the
+  // message, cleared by its report, so that no two threads use an element at a time.
+  std::vector<char> open;
+  std::atomic<std::size_t> outstanding = 0;
   std::vector<std::size_t> unsent;
 
   void Close(std::size_t index) {
-    open[index] = false;
+    open[index] = 0;
     --outstanding;
   }
 };
