@@ -77,7 +77,8 @@ TEST(MetricNames, OfTheDashboardExist) {
 TEST(MetricNames, TheDashboardShowsEveryMetricOfTheRelay) {
   std::string all;
   for (const std::string& query : DashboardQueries(ReadText(kDashboard))) all += query + "\n";
-  for (const auto& [name, type] : Scrape(testing::ExpositionOfEveryEvent()).types()) {
+  const Scrape scrape(testing::ExpositionOfEveryEvent());
+  for (const auto& [name, type] : scrape.types()) {
     if (name.rfind("outbox_", 0) != 0 || name == "outbox_sample_age_seconds") continue;
     EXPECT_NE(all.find(name), std::string::npos) << name;
   }

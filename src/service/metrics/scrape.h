@@ -31,8 +31,10 @@ class Scrape {
   }
 
   // Family name to "counter", "gauge" or "histogram".
-  const std::map<std::string, std::string>& types() const { return types_; }
-  const std::set<std::string>& label_names() const { return label_names_; }
+  const std::map<std::string, std::string>& types() const& { return types_; }
+  const std::map<std::string, std::string>& types() const&& = delete;  // would dangle
+  const std::set<std::string>& label_names() const& { return label_names_; }
+  const std::set<std::string>& label_names() const&& = delete;
 
   // The label names of each family, without a histogram's le.
   std::map<std::string, std::set<std::string>> family_labels() const {
