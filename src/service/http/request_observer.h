@@ -1,0 +1,34 @@
+// RequestObserver: told of every request when it is over. Access log and metrics are observers.
+//
+// Called on the server's I/O threads, several at a time: implementations synchronise themselves,
+// return quickly and do not throw.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace outbox::service {
+
+// Texts are valid during the call only.
+struct RequestRecord {
+  std::string_view method;  // "GET"; "OTHER" for methods we do not know
+  std::string_view route;   // the pattern, never the path; empty when there was none
+  int status = 0;
+  std::uint64_t request_bytes = 0;
+  std::uint64_t response_bytes = 0;
+  std::chrono::steady_clock::duration took{};  // from its first byte to the answer's last
+  std::string_view remote;
+  std::string_view request_id;
+  bool complete = true;  // false: the client left, or was cut off, before it had the whole answer
+  bool stream = false;   // events: `took` is how long it listened
+};
+
+class RequestObserver {
+ public:
+  virtual ~RequestObserver() = default;
+  virtual void OnRequest(const RequestRecord& record) = 0;
+};
+
+}  // namespace outbox::service
