@@ -13,8 +13,8 @@
 #include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/format.h"
-#include "message/message_line.h"
 #include "cli/progress.h"
+#include "message/message_line.h"
 #include "message/validate.h"
 
 namespace outbox::cli {

@@ -26,11 +26,13 @@ struct ServeFlags {
 Result<std::unique_ptr<service::Service>> StartService(
     const config::Config& config, store::Backend& backend,
     const std::shared_ptr<service::RelayBoard>& board,
+    const std::shared_ptr<service::RelaySwitch>& relay_switch,
     const std::shared_ptr<service::MetricsObserver>& metrics, const log::Logger& logger) {
   const service::ServiceOptions& options = config.settings.service;
   if (!options.enabled()) return std::unique_ptr<service::Service>();
   service::ServiceParts parts{.backend = backend,
                               .board = board,
+                              .relay_switch = relay_switch,
                               .metrics = metrics,
                               .logger = logger,
                               .config_json = config::ToJson(config)};
@@ -64,6 +66,7 @@ Status Run(const ServeFlags& options) {
   const StopSignals signals;
   const auto logger = std::make_shared<log::Logger>(config.settings.log);
   const auto board = std::make_shared<service::RelayBoard>();
+  const auto relay_switch = std::make_shared<service::RelaySwitch>();
   const auto metrics = std::make_shared<service::MetricsObserver>(config.settings.service.metrics);
   std::vector<std::shared_ptr<RelayObserver>> observers{std::make_shared<log::LogObserver>(logger)};
   if (config.settings.service.enabled()) observers.insert(observers.end(), {board, metrics});
@@ -71,14 +74,18 @@ Status Run(const ServeFlags& options) {
   // Before the first relay: whoever watches sees everything.
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(config.settings.database));
   OUTBOX_ASSIGN_OR_RETURN(const auto service,
-                          StartService(config, *backend, board, metrics, *logger));
+                          StartService(config, *backend, board, relay_switch, metrics, *logger));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
       Supervisor::Start(config, std::make_shared<relay::ObserverList>(std::move(observers)),
                         signals, true));
   logger->Write(log::Level::kInfo, "serving",
                 {{"version", Version()}, {"tables", config.tables.size()}});
+  relay_switch->Connect([&](std::string_view table, std::string_view sink, bool hold) {
+    return supervisor->Hold(table, sink, hold);
+  });
   Status ended = supervisor->Run({});
+  relay_switch->Connect(nullptr);
   if (service != nullptr) {
     const Status stopped = service->Stop(Deadline::After(kServiceStopTime));
     if (ended.ok()) ended = stopped;

@@ -16,12 +16,17 @@ namespace {
 
 // Rows changed by one statement, so that locks are held shortly.
 constexpr std::size_t kRepairBatch = 1000;
+constexpr std::size_t kSinkBytesMax = 255;
 
 class OperatorApi {
  public:
-  OperatorApi(Tables& tables, const RelayBoard& board, LiveEvents& events,
-              OperatorApiOptions options)
-      : tables_(tables), board_(board), events_(events), options_(std::move(options)) {}
+  OperatorApi(Tables& tables, const RelayBoard& board, RelaySwitch& relay_switch,
+              LiveEvents& events, OperatorApiOptions options)
+      : tables_(tables),
+        board_(board),
+        switch_(relay_switch),
+        events_(events),
+        options_(std::move(options)) {}
 
   Result<Response> Relays(const Request& request, const Principal&) const {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
@@ -53,6 +58,13 @@ class OperatorApi {
     return StreamResponse(std::move(stream));
   }
 
+  Result<Response> Pause(const Request& request, const Principal& who) const {
+    return Turn(request, who, true);
+  }
+  Result<Response> Resume(const Request& request, const Principal& who) const {
+    return Turn(request, who, false);
+  }
+
   Result<Response> Repair(const Request& request, const Principal& who) const {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
     OUTBOX_ASSIGN_OR_RETURN(const RepairRequest repair, RepairRequest::Read(request.body));
@@ -75,6 +87,25 @@ class OperatorApi {
   }
 
  private:
+  Result<Response> Turn(const Request& request, const Principal& who, bool hold) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"sink"}));
+    OUTBOX_ASSIGN_OR_RETURN(const auto sink, TextParameter(request.query, "sink", kSinkBytesMax));
+    const std::string table = tables_.backend().DisplayName(std::string(request.Param("table")));
+    const std::size_t relays = switch_.Hold(table, sink.value_or(""), hold);
+    if (relays == 0) {
+      return Status::Permanent(Code::kNotFound, "This process has no such relay.");
+    }
+    options_.audit({.subject = who.subject,
+                    .request_id = request.id,
+                    .table = table,
+                    .action = hold ? "pause" : "resume",
+                    .filter = base::JsonObject().AddUnlessEmpty("sink", sink.value_or("")).Finish(),
+                    .changed = relays});
+    return JsonResponse(
+        200,
+        base::JsonObject().Add("action", hold ? "pause" : "resume").Add("relays", relays).Finish());
+  }
+
   static Status Carry(const Tables::Session& session, const RepairRequest& repair,
                       Deadline deadline, std::size_t& changed) {
     const store::RepairTarget target{.filter = repair.filter};
@@ -93,6 +124,7 @@ class OperatorApi {
 
   Tables& tables_;
   const RelayBoard& board_;
+  RelaySwitch& switch_;
   LiveEvents& events_;
   const OperatorApiOptions options_;
 };
@@ -100,8 +132,9 @@ class OperatorApi {
 }  // namespace
 
 void AddOperatorApi(Router& router, Access& access, Tables& tables, const RelayBoard& board,
-                    LiveEvents& events, OperatorApiOptions options) {
-  const auto api = std::make_shared<const OperatorApi>(tables, board, events, std::move(options));
+                    RelaySwitch& relay_switch, LiveEvents& events, OperatorApiOptions options) {
+  const auto api =
+      std::make_shared<const OperatorApi>(tables, board, relay_switch, events, std::move(options));
   using Endpoint = Result<Response> (OperatorApi::*)(const Request&, const Principal&) const;
   const auto add = [&](Method method, const char* path, Endpoint endpoint) {
     router.Add(method, path,
@@ -115,6 +148,8 @@ void AddOperatorApi(Router& router, Access& access, Tables& tables, const RelayB
   add(Method::kGet, "/api/v1/operator/config", &OperatorApi::Config);
   add(Method::kGet, "/api/v1/operator/events", &OperatorApi::Events);
   add(Method::kPost, "/api/v1/operator/tables/{table}/repair", &OperatorApi::Repair);
+  add(Method::kPost, "/api/v1/operator/tables/{table}/pause", &OperatorApi::Pause);
+  add(Method::kPost, "/api/v1/operator/tables/{table}/resume", &OperatorApi::Resume);
 }
 
 }  // namespace outbox::service

@@ -14,6 +14,7 @@
 #include "outbox/status.h"
 #include "service/api/options.h"
 #include "service/api/relay_board.h"
+#include "service/api/relay_switch.h"
 #include "service/metrics/metrics_observer.h"
 #include "store/backend.h"
 
@@ -22,8 +23,9 @@ namespace outbox::service {
 // What the program around it has. References outlive the service.
 struct ServiceParts {
   store::Backend& backend;
-  std::vector<std::string> tables;           // those it shows
-  std::shared_ptr<RelayBoard> board;         // an observer of the relays
+  std::vector<std::string> tables;    // those it shows
+  std::shared_ptr<RelayBoard> board;  // an observer of the relays
+  std::shared_ptr<RelaySwitch> relay_switch;
   std::shared_ptr<MetricsObserver> metrics;  // another
   const log::Logger& logger;
   std::string config_json;                       // effective settings, secrets masked
