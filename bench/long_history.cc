@@ -144,16 +144,19 @@ Status MeasureLooking(Run& run, const Scratch& scratch, const std::string& rows)
     std::function<Status()> ask;
   };
   const auto list = [&](store::ListFilter filter) {
-    return inspect->List(filter, Deadline::After(kCallTimeout)).error();
+    return inspect->List(store::Scope::All(), filter, Deadline::After(kCallTimeout)).error();
   };
   const std::array<Look, 4> looks{
       {{"list", [&] { return list({}); }},
-       {"list, delivered", [&] { return list({.status = MessageStatus::kDelivered}); }},
+       {"list, delivered", [&] { return list({.status = store::ListStatus::kDelivered}); }},
        {"list, delivered of a topic",
         [&] {
-          return list({.status = MessageStatus::kDelivered, .topic = "orders.order.created.v1"});
+          return list(
+              {.status = store::ListStatus::kDelivered, .topic = "orders.order.created.v1"});
         }},
-       {"stats", [&] { return inspect->Stats(false, Deadline::After(kCallTimeout)).error(); }}}};
+       {"stats", [&] {
+          return inspect->Stats(store::Scope::All(), false, Deadline::After(kCallTimeout)).error();
+        }}}};
   for (const Look& look : looks) {
     Figure figure{.scenario = "looking at a long history",
                   .store = std::string(scratch.store()),

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <future>
 #include <vector>
 
 #include "base/text.h"
@@ -15,12 +18,15 @@ namespace {
 using base::StrCat;
 using std::chrono::steady_clock;
 
-// What a relay does without being told, and so the window of the raw client.
+// What a relay does without being told.
 const std::size_t kBatch = RelayOptions{}.batch_size;
 constexpr double kAgainstRawClient = 0.8;
 constexpr std::chrono::seconds kPublishTimeout{30};
 // Brokers are slower than nowhere: a quarter of the messages shows their rate.
 constexpr std::size_t kPartOfMessages = 4;
+
+// What a connection costs at its start shall not count.
+constexpr std::chrono::seconds kLongEnough{1};
 
 // Like those that Scratch::Fill leaves in the table.
 Message SampleMessage(const Scratch& scratch) {
@@ -43,65 +49,116 @@ double PerSecond(std::size_t count, steady_clock::time_point start) {
   return static_cast<double>(count) / took.count();
 }
 
-Result<double> RawRate(RawClient& client, const Message& sample, std::size_t count) {
+Result<double> RawRate(RawClient& client, const Message& sample, std::size_t count,
+                       std::size_t window) {
   OUTBOX_RETURN_IF_ERROR(client.Prepare(sample));
+  std::size_t sent = 0;
   const auto start = steady_clock::now();
-  OUTBOX_RETURN_IF_ERROR(client.Send(sample, count, kBatch));
-  return PerSecond(count, start);
+  for (; sent < count || steady_clock::now() - start < kLongEnough; sent += count) {
+    OUTBOX_RETURN_IF_ERROR(client.Send(sample, count, window));
+  }
+  return PerSecond(sent, start);
 }
 
-// The sink by itself, in batches as the relay makes them; nothing is taken from a database.
-Result<double> SinkAlone(Sink& sink, const Message& sample, std::size_t count) {
-  const std::size_t batch = std::min(kBatch, sink.traits().batch_max);
-  std::vector<Message> messages(batch, sample);
-  std::vector<Status> results(batch);
-  OUTBOX_RETURN_IF_ERROR(sink.Open(Deadline::After(kPublishTimeout)));
+std::size_t BatchOf(const Sink& sink) { return std::min(kBatch, sink.traits().batch_max); }
+
+// Publishes until `count` messages were sent by all that share `sent`, and time enough has passed.
+Status PublishBatches(Sink& sink, const Message& sample, std::size_t count,
+                      std::atomic<std::size_t>& sent) {
   const auto start = steady_clock::now();
-  for (std::size_t sent = 0; sent < count; sent += batch) {
+  std::vector<Message> messages(BatchOf(sink), sample);
+  std::vector<Status> results(messages.size());
+  while (sent < count || steady_clock::now() - start < kLongEnough) {
     for (Message& message : messages) message.id = Uuid::NewV7();
     sink.Publish(messages, results, Deadline::After(kPublishTimeout));
     for (const Status& result : results) OUTBOX_RETURN_IF_ERROR(result);
+    sent += messages.size();
   }
-  const double rate = PerSecond(count, start);
+  return Status::Ok();
+}
+
+// The sink by itself, called as the relay calls it; nothing is taken from a database.
+Result<double> SinkAlone(Sink& sink, const Message& sample, std::size_t count) {
+  OUTBOX_RETURN_IF_ERROR(sink.Open(Deadline::After(kPublishTimeout)));
+  std::atomic<std::size_t> sent = 0;
+  std::vector<std::future<Status>> publishers;
+  const auto start = steady_clock::now();
+  for (std::size_t i = 0; i < sink.traits().concurrency; ++i) {
+    publishers.push_back(
+        std::async(std::launch::async, [&] { return PublishBatches(sink, sample, count, sent); }));
+  }
+  Status ended;
+  for (std::future<Status>& publisher : publishers) {
+    if (Status status = publisher.get(); !status.ok()) ended = std::move(status);
+  }
+  const double rate = PerSecond(sent, start);
   sink.Close(Deadline::After(kPublishTimeout));
+  OUTBOX_RETURN_IF_ERROR(ended);
   return rate;
 }
 
-// The raw client, the sink alone and the relay with that sink, in turn, each on an empty
-// destination.
+// One round: each on an empty destination, or on a table filled anew.
+struct Rates {
+  double raw = 0;
+  double sink = 0;     // the sink alone
+  double nowhere = 0;  // the relay, to a sink that takes everything at once
+  double relay = 0;
+
+  // Messages a second when every message costs the one and then the other.
+  double RawAndTable() const { return 1 / (1 / raw + 1 / nowhere); }
+};
+
+Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
+                           const std::shared_ptr<Sink>& sink, std::size_t count) {
+  const Message sample = SampleMessage(scratch);
+  // As many unconfirmed as the sink may have.
+  const std::size_t window = BatchOf(*sink) * sink->traits().concurrency;
+  Rates rates;
+  OUTBOX_ASSIGN_OR_RETURN(rates.raw, RawRate(raw_client, sample, count, window));
+  OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
+  OUTBOX_ASSIGN_OR_RETURN(rates.sink, SinkAlone(*sink, sample, count));
+  OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
+  OUTBOX_ASSIGN_OR_RETURN(rates.nowhere, RelayRate(scratch, {.batch = kBatch}, count));
+  OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
+  OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
+  OUTBOX_ASSIGN_OR_RETURN(rates.relay, RelayRate(scratch, {.batch = kBatch}, count, sink));
+  return rates;
+}
+
 Status MeasureSink(Run& run, Scratch& scratch, const std::string& given) {
   OUTBOX_ASSIGN_OR_RETURN(const auto stand_in, StartStandIn(given));
   const std::string address = stand_in == nullptr ? given : stand_in->address();
   OUTBOX_ASSIGN_OR_RETURN(const sink::SinkUri uri, sink::SinkUri::Parse(address));
   OUTBOX_ASSIGN_OR_RETURN(const auto raw_client, MakeRawClient(uri));
   OUTBOX_ASSIGN_OR_RETURN(const auto sink, sink::OpenSink(address));
-  const Message sample = SampleMessage(scratch);
-  const std::size_t count = run.messages() / kPartOfMessages;
-  Figure alone{.scenario = "sinks",
-               .store = std::string(scratch.store()),
-               .what = StrCat(uri.scheme, " sink"),
-               .unit = "events/s",
-               .against = "raw client",
-               .bar = Bar::AtLeast(kAgainstRawClient)};
-  Figure relayed = alone;
-  relayed.what = StrCat("relay to ", uri.scheme);
+  const auto figure = [&](std::string what, std::string against) {
+    return Figure{.scenario = "sinks",
+                  .store = std::string(scratch.store()),
+                  .what = std::move(what),
+                  .unit = "events/s",
+                  .against = std::move(against),
+                  .bar = Bar::AtLeast(kAgainstRawClient)};
+  };
+  Figure alone = figure(StrCat(uri.scheme, " sink"), "raw client");
+  Figure relayed = figure(StrCat("relay to ", uri.scheme), "raw client");
+  Figure shared = figure(StrCat("relay to ", uri.scheme), "raw client and table in turn");
   for (int round = 0; round < run.rounds(); ++round) {
     OUTBOX_RETURN_IF_ERROR(run.CheckInterrupted());
-    OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
-    OUTBOX_ASSIGN_OR_RETURN(const double raw, RawRate(*raw_client, sample, count));
-    OUTBOX_RETURN_IF_ERROR(raw_client->Prepare(sample));
-    OUTBOX_ASSIGN_OR_RETURN(const double sent, SinkAlone(*sink, sample, count));
-    OUTBOX_RETURN_IF_ERROR(raw_client->Prepare(sample));
-    OUTBOX_ASSIGN_OR_RETURN(const double relay, RelayRate(scratch, {.batch = kBatch}, count, sink));
-    alone.rounds.push_back(sent);
-    alone.baseline.push_back(raw);
-    relayed.rounds.push_back(relay);
-    relayed.baseline.push_back(raw);
-    run.Progress(StrCat(uri.scheme, ": relay ", FormatNumber(relay), ", sink alone ",
-                        FormatNumber(sent), ", raw client ", FormatNumber(raw)));
+    OUTBOX_ASSIGN_OR_RETURN(const Rates rates, MeasureRound(scratch, *raw_client, sink,
+                                                            run.messages() / kPartOfMessages));
+    alone.rounds.push_back(rates.sink);
+    alone.baseline.push_back(rates.raw);
+    relayed.rounds.push_back(rates.relay);
+    relayed.baseline.push_back(rates.raw);
+    shared.rounds.push_back(rates.relay);
+    shared.baseline.push_back(rates.RawAndTable());
+    run.Progress(StrCat(uri.scheme, ": relay ", FormatNumber(rates.relay), ", sink alone ",
+                        FormatNumber(rates.sink), ", raw client ", FormatNumber(rates.raw),
+                        ", relay into nowhere ", FormatNumber(rates.nowhere)));
   }
   run.Add(std::move(alone));
   run.Add(std::move(relayed));
+  run.Add(std::move(shared));
   return Status::Ok();
 }
 

@@ -38,15 +38,17 @@ class RawKafka final : public RawClient {
   }
 
   Status Send(const Message& sample, std::size_t count, std::size_t window) override {
-    const sink::KafkaHeaders headers(rd_kafka_headers_new(16));
-    for (const auto& [name, value] : sink::DeliveryHeaders(sample)) {
-      rd_kafka_header_add(headers.get(), name.data(), static_cast<ssize_t>(name.size()),
-                          value.data(), static_cast<ssize_t>(value.size()));
-    }
+    const Headers headers = sink::DeliveryHeaders(sample);
     for (std::size_t i = 0; i < count; ++i) {
       while (open_ >= window) rd_kafka_poll(client_.get(), kKafkaWaitMs);
-      // Messages own their headers, and keys go round as those of the relay's messages do.
-      rd_kafka_headers_t* own = rd_kafka_headers_copy(headers.get());
+      // Messages have headers of their own, and keys go round as those of the relay's messages do.
+      rd_kafka_headers_t* own = rd_kafka_headers_new(headers.size());
+      for (const auto& [name, value] : headers) {
+        const std::string id = name == sink::kIdHeader ? Uuid::NewV7().ToString() : "";
+        const std::string& text = id.empty() ? value : id;
+        rd_kafka_header_add(own, name.data(), static_cast<ssize_t>(name.size()), text.data(),
+                            static_cast<ssize_t>(text.size()));
+      }
       const std::string key = base::StrCat("customer-", i % 1000);
       const rd_kafka_resp_err_t error = rd_kafka_producev(
           client_.get(), RD_KAFKA_V_TOPIC(topic_.c_str()), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),

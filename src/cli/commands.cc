@@ -9,7 +9,8 @@ constexpr Command kCommands[] = {
     {"list", "Look", AddList},          {"show", "Look", AddShow},
     {"retry", "Repair", AddRetry},      {"delete", "Repair", AddDelete},
     {"migrate", "Set up", AddMigrate},  {"config", "Set up", AddConfig},
-    {"sink", "Set up", AddSink},        {"demo", "Try", AddDemo},
+    {"sink", "Set up", AddSink},        {"token", "Set up", AddToken},
+    {"demo", "Try", AddDemo},
 #if OUTBOX_WITH_POSTGRES && OUTBOX_WITH_SQLITE
     {"bench", "Try", AddBench},
 #endif

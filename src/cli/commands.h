@@ -38,6 +38,7 @@ void AddRetry(CLI::App& app, Action& action);
 void AddDelete(CLI::App& app, Action& action);
 void AddConfig(CLI::App& app, Action& action);
 void AddSink(CLI::App& app, Action& action);
+void AddToken(CLI::App& app, Action& action);
 void AddDemo(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 void AddVersion(CLI::App& app, Action& action);

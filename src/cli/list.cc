@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <iterator>
 #include <memory>
 
 #include "base/json_object.h"
@@ -12,31 +13,49 @@
 #include "cli/status_style.h"
 #include "cli/stored_message.h"
 #include "cli/table.h"
+#include "cli/when.h"
 
 namespace outbox::cli {
 namespace {
-
-constexpr std::size_t kLimitMax = 10'000;
 
 struct ListFlags {
   std::string database;
   std::string table;
   std::string status;
   std::string tenant_id;
+  std::string since;
+  std::string until;
   store::ListFilter filter;
   bool json = false;
 };
 
+Result<store::Scope> MakeScope(const ListFlags& options) {
+  if (options.tenant_id.empty()) return store::Scope::All();
+  const std::optional<Uuid> tenant = Uuid::Parse(options.tenant_id);
+  if (tenant) return store::Scope::Tenant(*tenant);
+  return Status::Invalid(base::StrCat("--tenant: '", options.tenant_id, "' is not a UUID"));
+}
+
 Result<store::ListFilter> MakeFilter(const ListFlags& options) {
   store::ListFilter filter = options.filter;
-  if (!options.status.empty()) filter.status = ParseMessageStatus(options.status);
-  if (!options.tenant_id.empty()) {
-    filter.tenant_id = Uuid::Parse(options.tenant_id);
-    if (!filter.tenant_id) {
-      return Status::Invalid(base::StrCat("--tenant: '", options.tenant_id, "' is not a UUID"));
-    }
-  }
+  if (!options.status.empty()) filter.status = store::ParseListStatus(options.status);
+  OUTBOX_ASSIGN_OR_RETURN(filter.created_from, ParseWhen("--since", options.since));
+  OUTBOX_ASSIGN_OR_RETURN(filter.created_until, ParseWhen("--until", options.until));
   return filter;
+}
+
+// The store looks at a bounded number of rows in one call; a page is filled by as many as it takes.
+Result<store::ListPage> FillPage(store::InspectStore& store, const store::Scope& scope,
+                                 store::ListFilter filter) {
+  const Deadline deadline = CommandDeadline();
+  store::ListPage page;
+  do {
+    OUTBOX_ASSIGN_OR_RETURN(store::ListPage part, store.List(scope, filter, deadline));
+    filter.limit -= part.rows.size();
+    std::move(part.rows.begin(), part.rows.end(), std::back_inserter(page.rows));
+    page.next = filter.after = part.next;
+  } while (filter.limit > 0 && !page.next.empty());
+  return page;
 }
 
 void PrintJson(const store::ListPage& page) {
@@ -81,11 +100,13 @@ void PrintTable(const store::ListPage& page) {
 }
 
 Status Run(const ListFlags& options) {
+  OUTBOX_ASSIGN_OR_RETURN(const store::Scope scope, MakeScope(options));
   OUTBOX_ASSIGN_OR_RETURN(const store::ListFilter filter, MakeFilter(options));
+  OUTBOX_RETURN_IF_ERROR(Validate(filter, scope));
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const std::string table, TableToLookAt(*backend, options.table));
   OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(table, CommandDeadline()));
-  OUTBOX_ASSIGN_OR_RETURN(const auto page, store->List(filter, CommandDeadline()));
+  OUTBOX_ASSIGN_OR_RETURN(const auto page, FillPage(*store, scope, filter));
   options.json ? PrintJson(page) : PrintTable(page);
   return Status::Ok();
 }
@@ -97,11 +118,18 @@ void AddList(CLI::App& app, Action& action) {
   auto options = std::make_shared<ListFlags>();
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table; may be left out when there is only one");
-  command->add_option("--status", options->status, "Only this status")
-      ->check(CLI::IsMember({"pending", "processing", "delivered", "dead"}));
+  command
+      ->add_option("--status", options->status,
+                   "Only this status; failed: pending, with attempts behind it; all: of a tenant")
+      ->check(CLI::IsMember({"pending", "failed", "processing", "delivered", "dead", "all"}));
   command->add_option("--topic", options->filter.topic, "Only this topic");
   command->add_option("--key", options->filter.key, "Only this key");
-  command->add_option("--tenant", options->tenant_id, "Only this tenant");
+  command->add_option("--tenant", options->tenant_id, "Only this tenant, newest first");
+  command->add_option("--since", options->since,
+                      base::StrCat("Only created at or after ", kWhenHelp));
+  command->add_option("--until", options->until, base::StrCat("Only created before ", kWhenHelp));
+  command->add_option("--error", options->filter.error_contains,
+                      "Only with this text in the last error");
   auto* type = command->add_option("--aggregate-type", options->filter.aggregate_type,
                                    "With --aggregate-id: the history of one aggregate");
   auto* id =
@@ -109,7 +137,7 @@ void AddList(CLI::App& app, Action& action) {
   type->needs(id);
   id->needs(type);
   command->add_option("--limit", options->filter.limit, "Messages a page")
-      ->check(CLI::Range(std::size_t{1}, kLimitMax))
+      ->check(CLI::Range(std::size_t{1}, store::kListLimitMax))
       ->capture_default_str();
   command->add_option("--after", options->filter.after, "The page after this one");
   AddJsonFlag(*command, options->json);

@@ -19,6 +19,7 @@ struct MigrateFlags {
   std::string topics;
   bool notify = false;
   bool no_notify = false;
+  std::string tenant_isolation;
   bool discard_undelivered = false;
   bool json = false;
 };
@@ -31,6 +32,7 @@ store::MigrateOptions ForTable(const MigrateFlags& options, const std::string& t
     result.topics = options.topics == "relaxed" ? TopicRule::kRelaxed : TopicRule::kStrict;
   }
   if (options.notify || options.no_notify) result.notify = options.notify;
+  if (!options.tenant_isolation.empty()) result.tenant_isolation = options.tenant_isolation == "on";
   result.discard_undelivered = options.discard_undelivered;
   return result;
 }
@@ -146,6 +148,10 @@ void AddSchemaFlags(CLI::App& command, MigrateFlags& options) {
   auto* notify = command.add_flag("--notify", options.notify,
                                   "PostgreSQL: notify listening relays at each commit");
   command.add_flag("--no-notify", options.no_notify, "PostgreSQL: do not")->excludes(notify);
+  command
+      .add_option("--tenant-isolation", options.tenant_isolation,
+                  "PostgreSQL: row level security by tenant: on or off")
+      ->check(CLI::IsMember({"on", "off"}));
 }
 
 }  // namespace

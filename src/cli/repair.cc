@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/status_style.h"
 #include "cli/table.h"
+#include "cli/when.h"
 
 namespace outbox::cli {
 namespace {
@@ -25,18 +26,37 @@ constexpr std::size_t kStep = 1000;
 constexpr std::size_t kShownMax = 20;
 constexpr std::size_t kIdsMax = 1000;
 
+Status RefuseWithIds(const RepairOptions& options, std::string_view flag,
+                     const std::string& value) {
+  if (value.empty() || options.ids.empty()) return Status::Ok();
+  return Status::Invalid(StrCat(flag, ": goes with --all-dead or --all-failed only"));
+}
+
 Result<store::RepairTarget> MakeTarget(const RepairOptions& options) {
-  if (options.all_dead == !options.ids.empty()) {
-    return Status::Invalid("say which messages: ids, or --all-dead")
+  const bool filtered = options.all_dead || options.all_failed;
+  if (filtered == !options.ids.empty() || (options.all_dead && options.all_failed)) {
+    return Status::Invalid("say which messages: ids, --all-dead or --all-failed")
         .WithHint("outboxd list --status dead shows them");
   }
-  if (!options.topic.empty() && !options.all_dead) {
-    return Status::Invalid("--topic: goes with --all-dead only");
-  }
+  OUTBOX_RETURN_IF_ERROR(RefuseWithIds(options, "--topic", options.topic));
+  OUTBOX_RETURN_IF_ERROR(RefuseWithIds(options, "--since", options.since));
+  OUTBOX_RETURN_IF_ERROR(RefuseWithIds(options, "--until", options.until));
+  OUTBOX_RETURN_IF_ERROR(RefuseWithIds(options, "--error", options.error));
   if (options.ids.size() > kIdsMax) {
     return Status::Invalid(StrCat("more than ", kIdsMax, " ids at once"));
   }
-  store::RepairTarget target{.all_dead = options.all_dead, .topic = options.topic};
+  store::RepairTarget target;
+  if (filtered) {
+    target.filter = store::RepairFilter{
+        .status = options.all_dead ? store::ListStatus::kDead : store::ListStatus::kFailed,
+        .topic = options.topic,
+        .created_from = {},
+        .created_until = {},
+        .error_contains = options.error};
+    OUTBOX_ASSIGN_OR_RETURN(target.filter->created_from, ParseWhen("--since", options.since));
+    OUTBOX_ASSIGN_OR_RETURN(target.filter->created_until, ParseWhen("--until", options.until));
+    OUTBOX_RETURN_IF_ERROR(Validate(target));
+  }
   for (const std::string& text : options.ids) {
     const std::optional<Uuid> id = Uuid::Parse(text);
     if (!id) return Status::Invalid(StrCat("'", text, "' is not a message id (a UUID)"));
@@ -63,7 +83,8 @@ Status ShowTargets(store::InspectStore& store, const store::RepairTarget& target
                {.title = "ATTEMPTS", .right = true},
                {.title = "LAST ERROR", .cut = true}});
   for (std::size_t i = 0; i < std::min(target.ids.size(), kShownMax); ++i) {
-    OUTBOX_ASSIGN_OR_RETURN(const auto found, store.Get(target.ids[i], CommandDeadline()));
+    OUTBOX_ASSIGN_OR_RETURN(const auto found,
+                            store.Get(store::Scope::All(), target.ids[i], CommandDeadline()));
     if (found) {
       table.Add({{target.ids[i].ToString()},
                  {std::string(ToString(found->status)), StyleOf(found->status)},
@@ -102,7 +123,8 @@ Result<std::size_t> Change(const Repair& repair, store::InspectStore& store,
   while (changed < planned) {
     OUTBOX_ASSIGN_OR_RETURN(
         const std::size_t step,
-        (store.*repair.call)(target, false, std::min(kStep, planned - changed), CommandDeadline()));
+        (store.*repair.call)(store::Scope::All(), target, false, std::min(kStep, planned - changed),
+                             CommandDeadline()));
     if (step == 0) break;
     changed += step;
     progress.Update(changed, Plural(changed, "message"));
@@ -135,7 +157,15 @@ void AddRepairFlags(CLI::App& command, RepairOptions& options) {
   AddTableFlag(command, options.table, "Outbox table")->required();
   command.add_option("ids", options.ids, "Message ids");
   command.add_flag("--all-dead", options.all_dead, "All dead messages");
-  command.add_option("--topic", options.topic, "With --all-dead: only of this topic");
+  command.add_flag("--all-failed", options.all_failed,
+                   "All messages that wait for a retry: pending, with attempts behind them");
+  command.add_option("--topic", options.topic, "With --all-…: only of this topic");
+  command.add_option("--since", options.since,
+                     StrCat("With --all-…: only created at or after ", kWhenHelp));
+  command.add_option("--until", options.until,
+                     StrCat("With --all-…: only created before ", kWhenHelp));
+  command.add_option("--error", options.error,
+                     "With --all-…: only with this text in the last error");
   command.add_flag("--dry-run", options.dry_run, "Only say how many messages would change");
   command.add_flag("--yes,-y", options.yes, "Do not ask");
   command.add_flag("--allow-remote", options.allow_remote,
@@ -151,17 +181,17 @@ Status RunRepair(const Repair& repair, const RepairOptions& options) {
   const std::string table = backend->DisplayName(options.table);
   OUTBOX_ASSIGN_OR_RETURN(
       const std::size_t matched,
-      (store.get()->*repair.call)(target, true, std::numeric_limits<std::int32_t>::max(),
-                                  CommandDeadline()));
+      (store.get()->*repair.call)(store::Scope::All(), target, true,
+                                  std::numeric_limits<std::int32_t>::max(), CommandDeadline()));
   if (!options.json) OUTBOX_RETURN_IF_ERROR(ShowTargets(*store, target));
-  if (options.dry_run || (matched == 0 && options.all_dead)) {
+  if (options.dry_run || (matched == 0 && target.filter)) {
     PrintOutcome(repair, options, table, matched, 0);
     return Status::Ok();
   }
   if (matched == 0) {
     return Status::Permanent(Code::kNotFound,
                              StrCat("none of these messages of ", table, " can be ", repair.done))
-        .WithHint("retry takes dead messages; delete takes pending and dead ones");
+        .WithHint("retry takes failed and dead messages; delete takes pending and dead ones");
   }
   OUTBOX_RETURN_IF_ERROR(
       AskFirst(repair, options, matched, StrCat(table, ", ", backend->description())));

@@ -19,7 +19,11 @@ struct RepairOptions {
   std::string table;
   std::vector<std::string> ids;
   bool all_dead = false;
+  bool all_failed = false;
   std::string topic;
+  std::string since;
+  std::string until;
+  std::string error;
   bool yes = false;
   bool dry_run = false;
   bool allow_remote = false;
@@ -27,7 +31,8 @@ struct RepairOptions {
 };
 
 // One of InspectStore::Retry and InspectStore::Delete.
-using RepairCall = Result<std::size_t> (store::InspectStore::*)(const store::RepairTarget&, bool,
+using RepairCall = Result<std::size_t> (store::InspectStore::*)(const store::Scope&,
+                                                                const store::RepairTarget&, bool,
                                                                 std::size_t, Deadline);
 
 struct Repair {

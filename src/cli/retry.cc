@@ -4,7 +4,8 @@
 namespace outbox::cli {
 
 void AddRetry(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("retry", "Set dead messages to pending, to be tried anew");
+  CLI::App* command =
+      app.add_subcommand("retry", "Set dead or failed messages to pending, to be tried anew");
   auto options = std::make_shared<RepairOptions>();
   AddRepairFlags(*command, *options);
   command->callback([&action, options] {

@@ -85,7 +85,8 @@ Status Run(const ShowFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto tables, TablesToLookAt(*backend, options.table));
   for (const std::string& table : tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(table, CommandDeadline()));
-    OUTBOX_ASSIGN_OR_RETURN(const auto found, store->Get(*id, CommandDeadline()));
+    OUTBOX_ASSIGN_OR_RETURN(const auto found,
+                            store->Get(store::Scope::All(), *id, CommandDeadline()));
     if (!found) continue;
     if (options.json) {
       std::cout << ToJson(*found, true) << '\n';

@@ -71,7 +71,8 @@ Status Run(const StatsFlags& options) {
   std::vector<std::string> json;
   for (const std::string& name : tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(name, CommandDeadline()));
-    OUTBOX_ASSIGN_OR_RETURN(const auto stats, store->Stats(options.exact, CommandDeadline()));
+    OUTBOX_ASSIGN_OR_RETURN(const auto stats,
+                            store->Stats(store::Scope::All(), options.exact, CommandDeadline()));
     const std::string table = backend->DisplayName(name);
     json.push_back(ToJson(table, stats));
     shown.Add(ToRow(table, stats));

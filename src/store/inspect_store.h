@@ -1,8 +1,9 @@
-// InspectStore: what operators ask of a table. Used by the CLI and the HTTP API, never by the
-// relay.
+// InspectStore: what operators and tenants ask of a table. Used by the CLI and the HTTP API, never
+// by the relay.
 //
-// Every query is served by an index and bounded by a limit, so that it stays fast with ten million
-// delivered rows; what can not be (exact counts of history) is asked for explicitly.
+// Every call carries a Scope: in that of a tenant, other rows do not exist. Every query is served
+// by an index and bounded by a limit, so that it stays fast with ten million delivered rows; what
+// can not be (exact counts of history) is asked for explicitly.
 //
 // Threads: an instance is used by one thread at a time.
 #pragma once
@@ -17,6 +18,8 @@
 #include "outbox/deadline.h"
 #include "outbox/message.h"
 #include "outbox/status.h"
+#include "store/list_filter.h"
+#include "store/scope.h"
 
 namespace outbox::store {
 
@@ -43,28 +46,28 @@ struct StoredMessage {
   std::vector<Delivery> deliveries;  // of a message that was split; filled in by Get only
 };
 
-struct ListFilter {
-  // No status: everything but delivered, that is the backlog and the dead.
-  std::optional<MessageStatus> status;
-  std::string topic;  // exact; empty is any
-  std::optional<Uuid> tenant_id;
-  std::string aggregate_type;  // with aggregate_id: the history of one aggregate
-  std::string aggregate_id;
-  std::string key;
-  std::size_t limit = 50;
-  std::string after;  // ListPage::next of the page before
+struct ListPage {
+  // pending and processing: next due first; dead: oldest first; delivered: newest first; in a
+  // tenant's scope or by aggregate: newest first.
+  std::vector<StoredMessage> rows;  // payload and headers are left empty
+  // Empty on the last page. Where rows have to be looked at one by one (by topic, key, error, time
+  // or some states) a call looks at a bounded number of them: the page may then be short, even
+  // empty, and still have a next.
+  std::string next;
 };
 
-struct ListPage {
-  // pending and processing: next due first; dead: oldest first; delivered: newest first;
-  // by aggregate or tenant: newest first.
-  std::vector<StoredMessage> rows;  // payload and headers are left empty
-  std::string next;                 // empty on the last page
+// A page of a tenant's messages, newest first, and how many there are.
+struct NumberedPage {
+  std::vector<StoredMessage> rows;
+  std::string next;  // as in ListPage: going on by it is fast at any depth
+  std::int64_t total = 0;
+  bool total_capped = false;  // counting stopped: there are at least `total`
 };
 
 struct TableStats {
-  // Live and dead rows are counted (up to `counted_max`, see capped); delivered is the database's
-  // estimate unless an exact count was asked for.
+  // Live and dead rows are counted up to a limit, see `capped`. Delivered rows are the database's
+  // estimate unless an exact count was asked for; those of a tenant are counted up to a limit, and
+  // are at least `delivered` when that is not exact.
   std::int64_t pending = 0;     // due or not
   std::int64_t due = 0;         // of those, available now
   std::int64_t retrying = 0;    // of pending, with attempts behind them
@@ -77,29 +80,56 @@ struct TableStats {
   std::optional<std::chrono::milliseconds> oldest_age;  // of the oldest message that is due
 };
 
-// Which rows a repair touches: ids, or all dead ones of a topic.
-struct RepairTarget {
-  std::vector<Uuid> ids;
-  bool all_dead = false;
-  std::string topic;  // with all_dead; empty is any
+// The same in the words of the tenants' API: failed waits for a retry, pending was never tried.
+struct TenantStats {
+  std::int64_t pending = 0;
+  std::int64_t processing = 0;
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;
+  std::int64_t dead = 0;
+  std::int64_t total = 0;
+  bool capped = false;  // counting stopped somewhere: these are lower bounds
+};
+TenantStats ToTenantStats(const TableStats& stats) noexcept;
+
+// What became of the repair of one message.
+struct RepairResult {
+  enum class Outcome : std::uint8_t {
+    kDone,
+    kNotFound,  // no such message in this scope
+    kRefused,   // its state does not allow it, or somebody is working on it just now
+  };
+  Outcome outcome = Outcome::kNotFound;
+  std::optional<MessageStatus> status;  // as it was found
 };
 
 class InspectStore {
  public:
   virtual ~InspectStore() = default;
 
-  virtual Result<ListPage> List(const ListFilter& filter, Deadline deadline) = 0;
-  virtual Result<std::optional<StoredMessage>> Get(const Uuid& id, Deadline deadline) = 0;
-  virtual Result<TableStats> Stats(bool exact, Deadline deadline) = 0;
+  virtual Result<ListPage> List(const Scope& scope, const ListFilter& filter,
+                                Deadline deadline) = 0;
+  // Page `number` (from 1) of filter.limit rows, for a tenant's scope; filter.after is not looked
+  // at. Takes time in proportion to the page's number, over an index; at most kNumberedRowsMax
+  // deep.
+  virtual Result<NumberedPage> ListNumbered(const Scope& scope, const ListFilter& filter,
+                                            std::size_t number, Deadline deadline) = 0;
+  virtual Result<std::optional<StoredMessage>> Get(const Scope& scope, const Uuid& id,
+                                                   Deadline deadline) = 0;
+  virtual Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) = 0;
 
-  // Retry: dead → pending, attempts 0, available now. Rows in other states are left alone.
-  // Delete: pending or dead rows; processing and delivered rows are left alone.
-  // With dry_run nothing changes. Returns how many rows were, or would be, changed; at most
-  // `limit` in one call, so that callers loop with progress.
-  virtual Result<std::size_t> Retry(const RepairTarget& target, bool dry_run, std::size_t limit,
-                                    Deadline deadline) = 0;
-  virtual Result<std::size_t> Delete(const RepairTarget& target, bool dry_run, std::size_t limit,
-                                     Deadline deadline) = 0;
+  // Retry: failed or dead → pending, attempts 0, available now; last_error stays until the next
+  // outcome. Of a message that was split, only destinations that did not succeed are tried again.
+  // Delete: pending or dead rows. Rows in other states, and rows that somebody holds, are left
+  // alone.
+  virtual Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) = 0;
+  virtual Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) = 0;
+  // The same for many. With dry_run nothing changes. Returns how many rows were, or would be,
+  // changed; at most `limit` in one call, so that callers loop with progress.
+  virtual Result<std::size_t> Retry(const Scope& scope, const RepairTarget& target, bool dry_run,
+                                    std::size_t limit, Deadline deadline) = 0;
+  virtual Result<std::size_t> Delete(const Scope& scope, const RepairTarget& target, bool dry_run,
+                                     std::size_t limit, Deadline deadline) = 0;
 };
 
 }  // namespace outbox::store

@@ -25,6 +25,9 @@ struct MigrateOptions {
   // PostgreSQL: a trigger that notifies listening relays at each commit. No value: off for a new
   // table, as it is for an existing one.
   std::optional<bool> notify;
+  // PostgreSQL: row level security by tenant (docs/operating/tenants.md). No value: off for a new
+  // table, as it is for an existing one. kInvalidArgument where the database has no such thing.
+  std::optional<bool> tenant_isolation;
   // Down: also when undelivered messages would be lost.
   bool discard_undelivered = false;
 };

@@ -1,5 +1,6 @@
 #include "store/memory/memory_store.h"
 
+#include "tests/conformance/inspect_suite.h"
 #include "tests/conformance/relay_store_suite.h"
 
 namespace outbox::conformance {
@@ -15,6 +16,9 @@ class MemoryFixture final : public StoreFixture {
   Result<std::unique_ptr<store::RelayStore>> OpenRelay(store::RelayStoreOptions options) override {
     return store_.OpenRelay(options);
   }
+  Result<std::unique_ptr<store::InspectStore>> OpenInspect() override {
+    return store_.OpenInspect();
+  }
   std::optional<store::StoredMessage> Find(const Uuid& id) override { return store_.Find(id); }
   std::string table() const override { return "memory"; }
 
@@ -25,6 +29,7 @@ class MemoryFixture final : public StoreFixture {
 std::unique_ptr<StoreFixture> MakeMemoryFixture() { return std::make_unique<MemoryFixture>(); }
 
 OUTBOX_INSTANTIATE_RELAY_STORE_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
+OUTBOX_INSTANTIATE_INSPECT_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
 
 }  // namespace
 }  // namespace outbox::conformance

@@ -9,6 +9,8 @@ namespace outbox::conformance {
 
 class OperateSuite : public StoreSuite {
  protected:
+  inline static const store::Scope kAll = store::Scope::All();
+
   void SetUp() override {
     StoreSuite::SetUp();
     if (HasFatalFailure() || IsSkipped()) return;
@@ -24,17 +26,17 @@ class OperateSuite : public StoreSuite {
   store::CleanStore& clean() { return *clean_; }
   store::Backend& backend() { return *fixture().backend(); }
 
-  store::ListPage List(const store::ListFilter& filter) {
-    auto page = inspect().List(filter, Soon());
+  store::ListPage List(const store::ListFilter& filter, const store::Scope& scope = kAll) {
+    auto page = inspect().List(scope, filter, Soon());
     EXPECT_OK(page);
     return page.ok() ? *page : store::ListPage{};
   }
 
   // The ids of all pages.
-  std::vector<Uuid> ListAll(store::ListFilter filter) {
+  std::vector<Uuid> ListAll(store::ListFilter filter, const store::Scope& scope = kAll) {
     std::vector<Uuid> ids;
     do {
-      const auto page = List(filter);
+      const auto page = List(filter, scope);
       EXPECT_LE(page.rows.size(), filter.limit);
       for (const auto& row : page.rows) ids.push_back(row.message.id);
       filter.after = page.next;
@@ -43,7 +45,7 @@ class OperateSuite : public StoreSuite {
   }
 
   store::TableStats Stats(bool exact = true) {
-    const auto stats = inspect().Stats(exact, Soon());
+    const auto stats = inspect().Stats(kAll, exact, Soon());
     EXPECT_OK(stats);
     return stats.ok() ? *stats : store::TableStats{};
   }
@@ -76,10 +78,10 @@ TEST_P(OperateSuite, ListsByStatus) {
   const auto relay = OpenRelay();
   const auto claim = Next(*relay);
   const Uuid pending = Enqueue(Event());
-  EXPECT_THAT(ListAll({.status = MessageStatus::kDelivered}), ElementsAre(delivered));
-  EXPECT_THAT(ListAll({.status = MessageStatus::kDead}), ElementsAre(dead));
-  EXPECT_THAT(ListAll({.status = MessageStatus::kProcessing}), ElementsAre(leased));
-  EXPECT_THAT(ListAll({.status = MessageStatus::kPending}), ElementsAre(pending));
+  EXPECT_THAT(ListAll({.status = store::ListStatus::kDelivered}), ElementsAre(delivered));
+  EXPECT_THAT(ListAll({.status = store::ListStatus::kDead}), ElementsAre(dead));
+  EXPECT_THAT(ListAll({.status = store::ListStatus::kProcessing}), ElementsAre(leased));
+  EXPECT_THAT(ListAll({.status = store::ListStatus::kPending}), ElementsAre(pending));
   EXPECT_THAT(ListAll({}), ElementsAre(leased, pending, dead));
 }
 
@@ -94,7 +96,7 @@ TEST_P(OperateSuite, PagesTileTheListWithoutGapsOrRepeats) {
   EXPECT_EQ(ListAll({.limit = 7}), pending);
   const auto relay = OpenRelay();
   SettleAll(*Next(*relay), Kind::kDead);
-  EXPECT_EQ(ListAll({.status = MessageStatus::kDead, .limit = 2}), pending) << "oldest first";
+  EXPECT_EQ(ListAll({.status = store::ListStatus::kDead, .limit = 2}), pending) << "oldest first";
   auto everything = EnqueueNumbered(3);
   everything.insert(everything.end(), pending.begin(), pending.end());
   EXPECT_EQ(ListAll({.limit = 2}), everything) << "the backlog, then the dead";
@@ -111,7 +113,7 @@ TEST_P(OperateSuite, DeliveredMessagesAreListedNewestFirst) {
     while (!tick.passed()) std::this_thread::yield();
     EXPECT_TRUE(at.has_value());
   }
-  EXPECT_THAT(ListAll({.status = MessageStatus::kDelivered, .limit = 2}),
+  EXPECT_THAT(ListAll({.status = store::ListStatus::kDelivered, .limit = 2}),
               ElementsAre(ids[2], ids[1], ids[0]));
 }
 
@@ -127,14 +129,16 @@ TEST_P(OperateSuite, ListsByTopicKeyTenantAndAggregate) {
   const Uuid second = Enqueue(special);
   EXPECT_THAT(ListAll({.topic = special.topic, .limit = 1}), ElementsAre(first, second));
   EXPECT_THAT(ListAll({.key = "k1"}), ElementsAre(first, second));
-  EXPECT_THAT(ListAll({.tenant_id = special.tenant_id, .limit = 1}), ElementsAre(second, first));
+  EXPECT_THAT(ListAll({.limit = 1}, store::Scope::Tenant(*special.tenant_id)),
+              ElementsAre(second, first));
   EXPECT_THAT(ListAll({.aggregate_type = "invoice", .aggregate_id = "7", .limit = 1}),
               ElementsAre(second, first));
   EXPECT_THAT(ListAll({.aggregate_type = "invoice", .aggregate_id = "8"}), IsEmpty());
 }
 
 TEST_P(OperateSuite, AForeignPagePositionIsRefused) {
-  EXPECT_THAT(inspect().List({.after = "no position"}, Soon()), HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(inspect().List(kAll, {.after = "no position"}, Soon()),
+              HasCode(Code::kInvalidArgument));
 }
 
 TEST_P(OperateSuite, StatsCountEveryState) {
@@ -175,11 +179,11 @@ TEST_P(OperateSuite, StatsTellStaleLeases) {
 TEST_P(OperateSuite, RetryBringsADeadMessageBack) {
   const Uuid id = Settled(Kind::kDead);
   const store::RepairTarget target{.ids = {id}};
-  const auto planned = inspect().Retry(target, true, 10, Soon());
+  const auto planned = inspect().Retry(kAll, target, true, 10, Soon());
   ASSERT_OK(planned);
   EXPECT_EQ(*planned, 1U);
   EXPECT_EQ(StatusOf(id), MessageStatus::kDead) << "a dry run changes nothing";
-  const auto done = inspect().Retry(target, false, 10, Soon());
+  const auto done = inspect().Retry(kAll, target, false, 10, Soon());
   ASSERT_OK(done);
   EXPECT_EQ(*done, 1U);
   EXPECT_EQ(StatusOf(id), MessageStatus::kPending);
@@ -193,7 +197,7 @@ TEST_P(OperateSuite, RetryBringsADeadMessageBack) {
 TEST_P(OperateSuite, RetryLeavesOtherStatesAlone) {
   const Uuid delivered = Settled(Kind::kDelivered);
   const Uuid pending = Enqueue(Event());
-  const auto done = inspect().Retry({.ids = {delivered, pending}}, false, 10, Soon());
+  const auto done = inspect().Retry(kAll, {.ids = {delivered, pending}}, false, 10, Soon());
   ASSERT_OK(done);
   EXPECT_EQ(*done, 0U);
   EXPECT_EQ(StatusOf(delivered), MessageStatus::kDelivered);
@@ -204,10 +208,11 @@ TEST_P(OperateSuite, RetryOfAllDeadGoesInStepsOfTheLimit) {
   Enqueue({.topic = "billing.invoice.sent.v1", .payload = "{}"});
   const auto relay = OpenRelay();
   SettleAll(*Next(*relay), Kind::kDead);
-  const store::RepairTarget target{.all_dead = true, .topic = "orders.order.created.v1"};
+  const store::RepairTarget target{.filter =
+                                       store::RepairFilter{.topic = "orders.order.created.v1"}};
   std::vector<std::size_t> steps;
   do {
-    const auto step = inspect().Retry(target, false, 2, Soon());
+    const auto step = inspect().Retry(kAll, target, false, 2, Soon());
     ASSERT_OK(step);
     steps.push_back(*step);
   } while (steps.back() > 0);
@@ -223,11 +228,11 @@ TEST_P(OperateSuite, DeleteRemovesPendingAndDeadRowsOnly) {
   const auto claim = Next(*relay);
   const Uuid pending = Enqueue(Event());
   const store::RepairTarget target{.ids = {delivered, dead, leased, pending}};
-  const auto planned = inspect().Delete(target, true, 10, Soon());
+  const auto planned = inspect().Delete(kAll, target, true, 10, Soon());
   ASSERT_OK(planned);
   EXPECT_EQ(*planned, 2U);
   EXPECT_TRUE(fixture().Find(dead).has_value()) << "a dry run changes nothing";
-  const auto done = inspect().Delete(target, false, 10, Soon());
+  const auto done = inspect().Delete(kAll, target, false, 10, Soon());
   ASSERT_OK(done);
   EXPECT_EQ(*done, 2U);
   EXPECT_FALSE(fixture().Find(dead).has_value());

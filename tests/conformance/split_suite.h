@@ -120,7 +120,7 @@ TEST_P(SplitSuite, AFailingDestinationDoesNotDelayOrRepeatTheOther) {
   // A retry touches only what has not succeeded.
   const auto inspect = fixture().backend()->OpenInspect(fixture().table(), Soon());
   ASSERT_OK(inspect);
-  EXPECT_EQ((*inspect)->Retry({.ids = {id}}, false, 10, Soon()).value(), 1u);
+  EXPECT_EQ((*inspect)->Retry(store::Scope::All(), {.ids = {id}}, false, 10, Soon()).value(), 1u);
   EXPECT_EQ(Split(*splitter, ToBoth()).messages, 1u);
   EXPECT_THAT(Deliver(*rabbit), IsEmpty());
   EXPECT_THAT(Deliver(*hook), SizeIs(1));

@@ -17,6 +17,9 @@ class SqliteFixture final : public StoreFixture {
   Result<std::unique_ptr<store::RelayStore>> OpenRelay(store::RelayStoreOptions options) override {
     return table_->OpenRelay(std::move(options));
   }
+  Result<std::unique_ptr<store::InspectStore>> OpenInspect() override {
+    return table_->OpenInspect();
+  }
   std::optional<store::StoredMessage> Find(const Uuid& id) override { return table_->Find(id); }
   store::Backend* backend() override { return table_->backend(); }
   std::string table() const override { return table_->table(); }

@@ -51,6 +51,7 @@ class StoreFixture {
   // Fills in the table's name.
   virtual Result<std::unique_ptr<store::RelayStore>> OpenRelay(
       store::RelayStoreOptions options) = 0;
+  virtual Result<std::unique_ptr<store::InspectStore>> OpenInspect() = 0;
   virtual std::optional<store::StoredMessage> Find(const Uuid& id) = 0;
 
   // Null for stores that are no database.
@@ -101,8 +102,12 @@ class BackendFixture : public StoreFixture {
     return backend_->OpenRelay(options, Soon());
   }
 
+  Result<std::unique_ptr<store::InspectStore>> OpenInspect() override {
+    return backend_->OpenInspect(table_, Soon());
+  }
+
   std::optional<store::StoredMessage> Find(const Uuid& id) override {
-    auto found = inspect_->Get(id, Soon());
+    auto found = inspect_->Get(store::Scope::All(), id, Soon());
     EXPECT_OK(found);
     return found.ok() ? *found : std::nullopt;
   }

@@ -1,10 +1,13 @@
 -- Deletes messages that are pending or dead; others are left alone.
 --
--- $1 ids, $2 limit, $3 dry_run: true only counts
+-- $1 ids, $2 limit, $3 dry_run: true only counts, $4 tenant (null does not limit)
 -- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey.
+-- Rows that somebody holds are skipped.
 WITH target AS MATERIALIZED (
-  SELECT ctid FROM {{table}} WHERE id = ANY ($1::uuid[]) AND status IN ('pending', 'dead')
-  LIMIT $2::bigint FOR UPDATE
+  SELECT ctid FROM {{table}}
+  WHERE id = ANY ($1::uuid[]) AND status IN ('pending', 'dead')
+    AND ($4::uuid IS NULL OR (tenant_id = $4) IS TRUE)
+  LIMIT $2::bigint FOR UPDATE SKIP LOCKED
 ), changed AS (
   DELETE FROM {{table}} AS m
   WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id

@@ -1,19 +1,25 @@
 -- A page of the history of one aggregate, newest first.
 --
 -- $1 limit
--- $2 after            seq of the last row of the page before
--- $3 aggregate_type, $4 aggregate_id
--- $5 status, $6 topic, $7 key, $8 tenant: null does not limit
+-- $2 status, $3 attempts > 0, $4 topic, $5 key, $6, $7 created from and until, $8 part of last_error:
+--   null does not limit
+-- $9 after            seq of the last row of the page before
+-- $10 end             the smallest seq to be looked at
+-- $11 aggregate_type, $12 aggregate_id
+-- $13 tenant          null does not limit
 --
 -- Index: NAME_aggregate, backward.
 SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
   tenant_id, dedupe_key, NULL::json, NULL::json, attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at
 FROM {{table}}
-WHERE aggregate_type = $3::text AND aggregate_id = $4::text AND seq < $2::bigint
-  AND ($5::text IS NULL OR status = $5)
-  AND ($6::text IS NULL OR topic = $6)
-  AND ($7::text IS NULL OR key = $7)
-  AND ($8::uuid IS NULL OR (tenant_id = $8) IS TRUE)
+WHERE aggregate_type = $11::text AND aggregate_id = $12::text
+  AND seq < $9::bigint AND seq >= $10::bigint
+  AND ($13::uuid IS NULL OR (tenant_id = $13) IS TRUE)
+  AND ($2::text IS NULL OR status = $2) AND ($3::boolean IS NULL OR (attempts > 0) = $3)
+  AND ($4::text IS NULL OR topic = $4) AND ($5::text IS NULL OR key = $5)
+  AND ($6::timestamptz IS NULL OR created_at >= $6)
+  AND ($7::timestamptz IS NULL OR created_at < $7)
+  AND ($8::text IS NULL OR strpos(last_error, $8) > 0)
 ORDER BY seq DESC
 LIMIT $1::bigint

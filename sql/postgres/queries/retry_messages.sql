@@ -1,10 +1,12 @@
--- Makes dead messages pending again: attempts start anew, available now.
+-- Makes messages that failed or are dead pending again: attempts start anew, available now.
 --
--- $1 ids, $2 limit, $3 dry_run: true only counts
--- Index: NAME_pkey; then by ctid.
+-- $1 ids, $2 limit, $3 dry_run: true only counts, $4 tenant (null does not limit)
+-- Index: NAME_pkey; then by ctid. Rows that somebody holds are skipped.
 WITH target AS MATERIALIZED (
-  SELECT ctid FROM {{table}} WHERE id = ANY ($1::uuid[]) AND status = 'dead'
-  LIMIT $2::bigint FOR UPDATE
+  SELECT ctid FROM {{table}}
+  WHERE id = ANY ($1::uuid[]) AND (status = 'dead' OR (status = 'pending' AND attempts > 0))
+    AND ($4::uuid IS NULL OR (tenant_id = $4) IS TRUE)
+  LIMIT $2::bigint FOR UPDATE SKIP LOCKED
 ), changed AS (
   UPDATE {{table}} AS m SET
     status = 'pending', attempts = 0, available_at = now(), locked_by = NULL, locked_until = NULL,

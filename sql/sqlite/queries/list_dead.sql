@@ -1,11 +1,14 @@
 -- A page of the dead, oldest first.
--- ?1 unused, ?2 start after this seq, ?3 to ?7 as in list_live.sql. Index: _claim. All dead rows
+-- ?1 unused, ?2 start after this seq, ?3 to ?13 as in list_live.sql. Index: _claim. All dead rows
 -- share one available_at: the order of list_live.sql would walk over the pages before.
 SELECT seq, id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
   tenant_id, dedupe_key, NULL AS payload, NULL AS headers, attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at,
-  (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR topic = ?5)
-    AND (?6 IS NULL OR tenant_id = ?6) AND (?7 IS NULL OR key = ?7) AS wanted
+  (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR topic = ?5) AND (?7 IS NULL OR key = ?7)
+    AND (?6 IS NULL OR tenant_id = ?6)
+    AND (?10 IS NULL OR (attempts > 0) = ?10)
+    AND (?11 IS NULL OR created_at >= ?11) AND (?12 IS NULL OR created_at < ?12)
+    AND (?13 IS NULL OR coalesce(instr(last_error, ?13), 0) > 0) AS wanted
 FROM {{table}}
 WHERE processed_at IS NULL AND available_at = 9223372036854775807 AND seq > ?2
 ORDER BY seq

@@ -76,7 +76,8 @@ bool Client::Collect(std::span<Status> results) {
                      [&](const auto& candidate) { return candidate.get() == transfer; });
     Settle(*transfer, code, results);
     idle_.push_back(std::move(*found));
-    in_flight_.erase(found);
+    *found = std::move(in_flight_.back());
+    in_flight_.pop_back();
     any = true;
   }
   return any;

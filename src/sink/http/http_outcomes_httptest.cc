@@ -178,7 +178,7 @@ TEST_F(HttpOutcomes, AnUnknownNameIsASinkThatIsDown) {
 
 TEST_F(HttpOutcomes, ManyMessagesShareAFewConnections) {
   const auto sink = At("/ok", "&outbox.concurrency=8");
-  EXPECT_EQ(sink->traits().batch_max, 32u);
+  EXPECT_EQ(sink->traits().batch_max, 64u);
   for (int round = 0; round < 3; ++round) {
     for (const Status& status : PublishAll(*sink, SomeMessages(100))) EXPECT_OK(status);
   }

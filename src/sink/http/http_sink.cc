@@ -16,7 +16,7 @@ namespace {
 
 // Enough to keep all slots busy, and few enough to be done within a deadline when the server is
 // slow.
-constexpr std::size_t kMessagesPerSlot = 4;
+constexpr std::size_t kMessagesPerSlot = 8;
 
 Timestamp Now() {
   return std::chrono::time_point_cast<Timestamp::duration>(std::chrono::system_clock::now());

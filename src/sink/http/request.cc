@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 5> kReservedPrefixes{"outbox-", "webhook-
 // A producer does not get to say who is asking.
 constexpr std::array<std::string_view, 3> kNotForProducers{"authorization", "cookie", "user-agent"};
 
+constexpr std::size_t kHeadersGuess = 20;
+
 std::string Lower(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -83,10 +85,14 @@ BodyFormat FormatOf(HttpBody body) {
 }
 
 void AddMetadata(const HttpOptions& options, const Message& message, Headers& headers) {
-  for (const auto& [name, value] : DeliveryHeaders(message)) {
-    if (!name.starts_with(kMetadataPrefix) && !MayProducerSet(options, name)) continue;
-    headers.emplace_back(PercentEncode(name, IsTokenChar), PercentEncode(value, IsPrintable));
-  }
+  headers.reserve(message.headers.size() + kHeadersGuess);
+  VisitDeliveryHeaders(message, [&](std::string_view name, std::string_view value) {
+    if (name.starts_with(kMetadataPrefix)) {
+      headers.emplace_back(name, PercentEncode(value, IsPrintable));
+    } else if (MayProducerSet(options, name)) {
+      headers.emplace_back(PercentEncode(name, IsTokenChar), PercentEncode(value, IsPrintable));
+    }
+  });
   if (options.body != HttpBody::kBinary) return;
   for (const auto& [name, value] : message::CloudEventAttributes(message)) {
     headers.emplace_back("ce-" + name, PercentEncode(value, IsPlainInCloudEvents));

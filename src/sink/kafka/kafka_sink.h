@@ -8,8 +8,7 @@
 // was up is in doubt, and taken back where that is still possible. A producer with a fatal error is
 // replaced.
 //
-// One producer per concurrent Publish call (option producers, 1): order per key holds within a
-// producer.
+// One producer, two calls: one hands its batch over while the other waits for its last reports.
 #pragma once
 
 #include <memory>

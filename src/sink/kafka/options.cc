@@ -22,7 +22,6 @@ using namespace std::chrono_literals;
 
 constexpr int kDefaultPort = 9092;
 constexpr std::size_t kErrorBytesMax = 512;
-constexpr std::size_t kProducersMax = 16;
 constexpr milliseconds kPropagationMax = 5s;
 
 // Properties that an option of ours stands for, or that would break a promise.
@@ -183,7 +182,6 @@ Result<KafkaOptions> ReadKafkaOptions(const SinkUri& uri) {
                              {{"plain", BodyFormat::kPlain},
                               {"envelope", BodyFormat::kEnvelope},
                               {"cloudevents", BodyFormat::kCloudEvents}});
-  read.producers = options.Number("producers", 1, 1, kProducersMax);
   SetDefaults(conf, options.Duration("timeout", 20s, 1s, 5min));
   SetSecurity(conf, options, authority);
   PassThrough(conf, options);

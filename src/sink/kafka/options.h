@@ -16,7 +16,6 @@ struct KafkaOptions {
   std::string servers;  // "host:port,host:port"
   TextTemplate topic;
   message::BodyFormat body = message::BodyFormat::kPlain;
-  std::size_t producers = 1;    // how many may publish at the same time
   std::size_t batch_bytes = 0;  // one request holds no more, unless a single message does
   // Everything but the servers and the callbacks: copied for each producer.
   KafkaConf conf;

@@ -21,10 +21,6 @@ constexpr unsigned kIndexBits = 32;
 constexpr int kPurgeAll =
     RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING;
 
-int Milliseconds(Deadline deadline, milliseconds most) {
-  return static_cast<int>(std::min(deadline.remaining(), most).count());
-}
-
 // The part of a call's time that is kept for taking back what was not sent.
 milliseconds Reserve(Deadline deadline) {
   return std::clamp<milliseconds>(deadline.remaining() / 5, 50ms, 1000ms);
@@ -44,15 +40,6 @@ bool WasNeverSent(const rd_kafka_message_t& message) {
 bool IsRefusedLogin(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
          error == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED || error == RD_KAFKA_RESP_ERR__SSL;
-}
-
-KafkaHeaders MakeHeaders(const Headers& headers) {
-  KafkaHeaders made(rd_kafka_headers_new(headers.size()));
-  for (const auto& [name, value] : headers) {
-    rd_kafka_header_add(made.get(), name.data(), static_cast<ssize_t>(name.size()), value.data(),
-                        static_cast<ssize_t>(value.size()));
-  }
-  return made;
 }
 
 rd_kafka_vu_t Memory(rd_kafka_vtype_t type, std::string_view bytes) {
@@ -102,6 +89,7 @@ void Producer::OnReport(rd_kafka_t*, const rd_kafka_message_t* message, void* se
 void Producer::OnError(rd_kafka_t* client, int error, const char* reason, void* self) {
   Producer& producer = *static_cast<Producer*>(self);
   const auto code = static_cast<rd_kafka_resp_err_t>(error);
+  const std::lock_guard lock(producer.mutex_);
   if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
     if (!producer.down_since_) producer.down_since_ = Clock::now();
     return;
@@ -130,11 +118,30 @@ Status Producer::NotReached() const {
   return ClassifyKafkaError({.error = last_error_}, options_.servers, last_reason_);
 }
 
+bool Producer::needs_reaching() const {
+  const std::lock_guard lock(mutex_);
+  return !reached_ || down_since_.has_value();
+}
+
+void Producer::Poll(Lock& lock, milliseconds wait) {
+  if (polling_) {
+    polled_.wait_for(lock, wait);
+    return;
+  }
+  polling_ = true;
+  lock.unlock();
+  rd_kafka_poll(client_.get(), static_cast<int>(wait.count()));
+  lock.lock();
+  polling_ = false;
+  polled_.notify_all();
+}
+
 bool Producer::Answers(milliseconds wait) {
   const rd_kafka_metadata_t* metadata = nullptr;
   const rd_kafka_resp_err_t error =
       rd_kafka_metadata(client_.get(), 0, nullptr, &metadata, static_cast<int>(wait.count()));
-  rd_kafka_poll(client_.get(), 0);
+  Lock lock(mutex_);
+  Poll(lock, milliseconds::zero());
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
   rd_kafka_metadata_destroy(metadata);
   if (!fatal_) last_error_ = RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -146,6 +153,7 @@ bool Producer::Answers(milliseconds wait) {
 Status Producer::Reach(Deadline deadline) {
   const Clock::time_point start = Clock::now();
   while (!Answers(std::min(deadline.remaining(), kAnswerWait))) {
+    const std::lock_guard lock(mutex_);
     const bool refused = IsRefusedLogin(last_error_);
     const bool away = down_since_ && Clock::now() - start >= kDownPatience;
     if (deadline.passed() || refused || away || broken()) return NotReached();
@@ -153,15 +161,17 @@ Status Producer::Reach(Deadline deadline) {
   return Status::Ok();
 }
 
-void Producer::Begin(std::span<Status> results) {
-  ++call_;
-  results_ = results;
-  outstanding_ = 0;
-  unsent_.clear();
+std::unique_ptr<Producer::Call> Producer::Begin(std::span<Status> results) {
+  auto call = std::make_unique<Call>();
+  const std::lock_guard lock(mutex_);
+  call->number = ++last_call_;
+  call->results = results;
+  call->open.assign(results.size(), 0);
+  calls_[call->number] = call.get();
+  return call;
 }
 
-rd_kafka_resp_err_t Producer::Produce(std::size_t index, const KafkaRecord& record) {
-  KafkaHeaders headers = MakeHeaders(record.headers);
+rd_kafka_resp_err_t Producer::Produce(const Call& call, std::size_t index, KafkaRecord& record) {
   std::array<rd_kafka_vu_t, 7> values{};
   std::size_t count = 0;
   values[count].vtype = RD_KAFKA_VTYPE_TOPIC;
@@ -171,84 +181,112 @@ rd_kafka_resp_err_t Producer::Produce(std::size_t index, const KafkaRecord& reco
   values[count].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
   values[count++].u.i64 = record.timestamp_ms;
   values[count].vtype = RD_KAFKA_VTYPE_OPAQUE;
-  values[count++].u.ptr = Ticket(call_, index);
+  values[count++].u.ptr = Ticket(call.number, index);
   values[count++] = Memory(RD_KAFKA_VTYPE_VALUE, record.body);
   if (!record.key.empty()) values[count++] = Memory(RD_KAFKA_VTYPE_KEY, record.key);
   values[count].vtype = RD_KAFKA_VTYPE_HEADERS;
-  values[count++].u.headers = headers.get();
+  values[count++].u.headers = record.headers.get();
   const KafkaError error(rd_kafka_produceva(client_.get(), values.data(), count));
   if (error != nullptr) return rd_kafka_error_code(error.get());
-  (void)headers.release();  // the message's now
+  (void)record.headers.release();  // the message's now
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-void Producer::Add(std::size_t index, const KafkaRecord& record, Deadline deadline) {
+void Producer::Add(Call& call, std::size_t index, KafkaRecord record, Deadline deadline) {
+  // Before it is handed over: a report may come at once.
+  call.open[index] = 1;
+  ++call.outstanding;
   const Deadline give_up(deadline.at() - Reserve(deadline));
-  rd_kafka_resp_err_t error = Produce(index, record);
+  rd_kafka_resp_err_t error = Produce(call, index, record);
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  Lock lock(mutex_);
   while (error == RD_KAFKA_RESP_ERR__QUEUE_FULL && !give_up.passed()) {
-    rd_kafka_poll(client_.get(), Milliseconds(give_up, kSlice));
-    error = Produce(index, record);
+    Poll(lock, std::min(give_up.remaining(), kSlice));
+    error = Produce(call, index, record);
   }
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    fatal_ = fatal_ || error == RD_KAFKA_RESP_ERR__FATAL;
-    results_[index] = Failure({.error = error});
-    return;
-  }
-  // What holds when no report ever comes.
-  results_[index] = Failure({.error = RD_KAFKA_RESP_ERR__PURGE_INFLIGHT,
-                             .persisted = RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED});
-  ++outstanding_;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  if (error == RD_KAFKA_RESP_ERR__FATAL) fatal_ = true;
+  call.results[index] = Failure({.error = error});
+  call.Close(index);
 }
 
 void Producer::Decide(const rd_kafka_message_t& message) {
   const auto ticket = reinterpret_cast<std::uintptr_t>(message._private);
   const std::size_t index = ticket & ((std::uintptr_t{1} << kIndexBits) - 1);
-  if (ticket >> kIndexBits != call_ || index >= results_.size()) return;
-  --outstanding_;
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find(static_cast<std::uint32_t>(ticket >> kIndexBits));
+  if (found == calls_.end()) return;
+  Call& call = *found->second;
+  call.Close(index);
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
     down_since_.reset();
-    results_[index] = Status::Ok();
+    call.results[index] = Status::Ok();
   } else if (WasNeverSent(message)) {
-    unsent_.push_back(index);
+    call.unsent.push_back(index);
   } else {
-    results_[index] = Failure({.error = message.err,
-                               .persisted = rd_kafka_message_status(&message),
-                               .alone = message.len >= options_.batch_bytes});
+    call.results[index] = Failure({.error = message.err,
+                                   .persisted = rd_kafka_message_status(&message),
+                                   .alone = message.len >= options_.batch_bytes});
   }
 }
 
 bool Producer::GivenUpAsDown() {
-  if (!down_since_) return false;
-  if (IsRefusedLogin(last_error_)) return true;
-  return Clock::now() - *down_since_ >= kDownPatience && !Answers(kAnswerWait);
-}
-
-void Producer::Finish(Deadline deadline) {
-  const Deadline give_up(deadline.at() - Reserve(deadline));
-  while (outstanding_ > 0 && !give_up.passed()) {
-    rd_kafka_flush(client_.get(), Milliseconds(give_up, kSlice));
-    if (outstanding_ > 0 && (broken() || GivenUpAsDown())) break;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!down_since_) return false;
+    if (IsRefusedLogin(last_error_)) return true;
+    if (Clock::now() - *down_since_ < kDownPatience) return false;
   }
-  if (outstanding_ > 0) Purge(deadline);
-  DecideUnsent(deadline);
-  ++call_;
-  results_ = {};
+  return !Answers(kAnswerWait);
 }
 
-void Producer::Purge(Deadline deadline) {
+void Producer::Finish(Call& call, Deadline deadline) {
+  const Deadline give_up(deadline.at() - Reserve(deadline));
+  Lock lock(mutex_);
+  while (call.outstanding > 0 && !give_up.passed()) {
+    Poll(lock, std::min(give_up.remaining(), kSlice));
+    if (call.outstanding == 0) break;
+    lock.unlock();
+    const bool pointless = broken() || GivenUpAsDown();
+    lock.lock();
+    if (pointless) break;
+  }
+  if (call.outstanding > 0) {
+    lock.unlock();
+    Purge(call, deadline);
+    lock.lock();
+  }
+  calls_.erase(call.number);
+  lock.unlock();
+  DecideUnreported(call);
+  DecideUnsent(call, deadline);
+}
+
+void Producer::Purge(Call& call, Deadline deadline) {
   const Deadline end = Deadline::After(deadline.remaining() / 2);
   rd_kafka_purge(client_.get(), kPurgeAll);
-  while (outstanding_ > 0 && !end.passed()) rd_kafka_poll(client_.get(), Milliseconds(end, kSlice));
+  Lock lock(mutex_);
+  while (call.outstanding > 0 && !end.passed()) Poll(lock, std::min(end.remaining(), kSlice));
 }
 
-void Producer::DecideUnsent(Deadline deadline) {
-  if (unsent_.empty()) return;
+void Producer::DecideUnreported(Call& call) const {
+  if (call.outstanding == 0) return;
+  const Status status = Failure({.error = RD_KAFKA_RESP_ERR__PURGE_INFLIGHT,
+                                 .persisted = RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED});
+  for (std::size_t i = 0; i < call.open.size(); ++i) {
+    if (call.open[i] != 0) call.results[i] = status;
+  }
+}
+
+void Producer::DecideUnsent(Call& call, Deadline deadline) {
+  if (call.unsent.empty()) return;
   const bool answers =
-      !down_since_ && !broken() && Answers(std::min(deadline.remaining() / 2, kAnswerWait));
+      !needs_reaching() && !broken() && Answers(std::min(deadline.remaining() / 2, kAnswerWait));
+  const std::lock_guard lock(mutex_);
   const Status status =
       answers ? Failure({.error = RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, .cluster_answers = true})
               : NotReached();
-  for (const std::size_t index : unsent_) results_[index] = status;
+  for (const std::size_t index : call.unsent) call.results[index] = status;
 }
 
 }  // namespace outbox::sink

@@ -1,19 +1,24 @@
-// Producer: one idempotent librdkafka producer and the call that is using it.
+// Producer: one idempotent librdkafka producer and the calls that are using it.
 //
-//   producer.Begin(results);
-//   for (…) producer.Add(i, record, deadline);
-//   producer.Finish(deadline);           // every result is decided
+//   const auto call = producer.Begin(results);
+//   for (…) producer.Add(*call, i, record, deadline);
+//   producer.Finish(*call, deadline);    // every result is decided
 //
-// A delivery report decides a message. Reports arrive on the calling thread, inside Add, Finish and
-// Reach; one that comes after its call has given up is known by its ticket and dropped, so nothing
-// of a finished call is ever touched.
+// A delivery report decides a message. Reports arrive on the threads that wait for them, inside
+// Add, Finish and Reach; one that comes after its call has given up is known by its ticket and
+// dropped, so nothing of a finished call is ever touched.
 //
-// Threads: used by one at a time; librdkafka runs some of its own.
+// Threads: any; a call is used by the one that has begun it. Messages go out in the order in which
+// they were added. librdkafka runs some threads of its own.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,12 +38,14 @@ struct KafkaRecord {
   std::string topic;
   std::string_view key;  // empty: the record has none
   std::string_view body;
-  Headers headers;
+  KafkaHeaders headers;
   std::int64_t timestamp_ms = 0;
 };
 
 class Producer {
  public:
+  class Call;
+
   // `options` outlives the producer. Connects in the background.
   static Result<std::unique_ptr<Producer>> Make(const KafkaOptions& options);
   ~Producer();
@@ -50,47 +57,70 @@ class Producer {
   Status Reach(Deadline deadline);
   // No broker has answered yet, or all connections were lost and nothing has been confirmed since:
   // to be reached before anything is handed over.
-  bool needs_reaching() const noexcept { return !reached_ || down_since_.has_value(); }
+  bool needs_reaching() const;
   // Of no more use: an idempotent producer that lost track of its sequence refuses everything.
   bool broken() const noexcept;
 
   // `results` must live until Finish has returned.
-  void Begin(std::span<Status> results);
-  void Add(std::size_t index, const KafkaRecord& record, Deadline deadline);
+  std::unique_ptr<Call> Begin(std::span<Status> results);
+  void Add(Call& call, std::size_t index, KafkaRecord record, Deadline deadline);
   // Waits for the reports. What was not sent by then never will be.
-  void Finish(Deadline deadline);
+  void Finish(Call& call, Deadline deadline);
 
  private:
   using Clock = std::chrono::steady_clock;
+  using Lock = std::unique_lock<std::mutex>;
 
   explicit Producer(const KafkaOptions& options) : options_(options) {}
   static void OnReport(rd_kafka_t*, const rd_kafka_message_t* message, void* self);
   static void OnError(rd_kafka_t*, int error, const char* reason, void* self);
 
-  rd_kafka_resp_err_t Produce(std::size_t index, const KafkaRecord& record);
+  rd_kafka_resp_err_t Produce(const Call& call, std::size_t index, KafkaRecord& record);
   void Decide(const rd_kafka_message_t& message);
+  // Lets reports come in; returns when some have, or after `wait`. Drops the lock meanwhile.
+  void Poll(Lock& lock, std::chrono::milliseconds wait);
   bool Answers(std::chrono::milliseconds wait);
   bool GivenUpAsDown();
-  void Purge(Deadline deadline);
-  void DecideUnsent(Deadline deadline);
+  void Purge(Call& call, Deadline deadline);
+  void DecideUnreported(Call& call) const;
+  void DecideUnsent(Call& call, Deadline deadline);
   Status Failure(KafkaFailure failure) const;
   Status NotReached() const;
 
   const KafkaOptions& options_;
   KafkaClient client_;
+  std::atomic<bool> fatal_{false};
+
+  mutable std::mutex mutex_;  // guards all below, and the calls as far as they do not say otherwise
 
   // The cluster, as far as is known.
   bool reached_ = false;
   std::optional<Clock::time_point> down_since_;  // all connections failed, says librdkafka
   rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR_NO_ERROR;  // of a connection
   std::string last_reason_;
-  bool fatal_ = false;
 
-  // The call under way.
-  std::uint32_t call_ = 0;
-  std::span<Status> results_;
-  std::size_t outstanding_ = 0;
-  std::vector<std::size_t> unsent_;
+  std::uint32_t last_call_ = 0;
+  std::map<std::uint32_t, Call*> calls_;  // those under way
+  bool polling_ = false;                  // one thread asks librdkafka, the others wait for it
+  std::condition_variable polled_;
+};
+
+// One Publish call: its messages and what is known of them.
+class Producer::Call {
+ private:
+  friend class Producer;
+  std::uint32_t number = 0;
+  std::span<Status> results;
+  // Messages handed over, of which no report has come: 1. Set before librdkafka is given the
+  // message, cleared by its report, so that no two threads use an element at a time.
+  std::vector<char> open;
+  std::atomic<std::size_t> outstanding = 0;
+  std::vector<std::size_t> unsent;
+
+  void Close(std::size_t index) {
+    open[index] = 0;
+    --outstanding;
+  }
 };
 
 }  // namespace outbox::sink

@@ -1,6 +1,5 @@
 #include "sink/nats/ack_box.h"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <utility>
@@ -52,17 +51,12 @@ AckBox::~AckBox() {
   all.by_number.erase(number_);
 }
 
-void AckBox::Begin(std::size_t count) {
+std::unique_ptr<AckBox::Batch> AckBox::Begin(std::size_t count) {
   const std::lock_guard lock(mutex_);
-  ++batch_;
-  acks_.assign(count, std::nullopt);
-  answered_ = 0;
-  denials_.clear();
-}
-
-std::string AckBox::Address(std::size_t index) const {
-  const std::lock_guard lock(mutex_);
-  return base::StrCat(batch_, ".", index);
+  Answers& answers = batches_.emplace_back();
+  answers.batch = ++last_batch_;
+  answers.acks.resize(count);
+  return std::make_unique<Batch>(shared_from_this(), answers);
 }
 
 void AckBox::Put(std::string_view subject, Ack ack) {
@@ -77,39 +71,35 @@ void AckBox::Put(std::string_view subject, Ack ack) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (batch == batch_) PutLocked(index, std::move(ack));
+  for (Answers& answers : batches_) {
+    if (answers.batch == batch) return PutLocked(answers, index, std::move(ack));
+  }
 }
 
-void AckBox::PutAt(std::size_t index, Ack ack) {
+void AckBox::PutLocked(Answers& answers, std::size_t index, Ack ack) {
+  if (index >= answers.acks.size() || answers.acks[index]) return;
+  answers.acks[index] = std::move(ack);
+  ++answers.answered;
+  --open_;
+  // Waking publishers for each answer would cost more than the answers do.
+  if (open_ == room_at_) room_.notify_all();
+  if (answers.all_sent && answers.answered == answers.sent) answers.changed.notify_all();
+}
+
+void AckBox::PutDenial(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  PutLocked(index, std::move(ack));
-}
-
-void AckBox::PutLocked(std::size_t index, Ack ack) {
-  if (index >= acks_.size() || acks_[index]) return;
-  acks_[index] = std::move(ack);
-  // Waking the publisher for each answer would cost more than the answers do.
-  if (++answered_ >= wanted_) changed_.notify_all();
-}
-
-void AckBox::PutDenial(std::string text) {
-  const std::lock_guard lock(mutex_);
-  denials_.push_back(std::move(text));
-  changed_.notify_all();
+  for (Answers& answers : batches_) {
+    answers.denials.emplace_back(text);
+    answers.changed.notify_all();
+  }
+  room_.notify_all();
 }
 
 void AckBox::Break() {
   const std::lock_guard lock(mutex_);
   broken_ = true;
-  changed_.notify_all();
-}
-
-bool AckBox::WaitForAnswers(std::size_t sent, std::size_t open_max, Deadline deadline) {
-  std::unique_lock lock(mutex_);
-  wanted_ = sent - std::min(sent, open_max);
-  const auto few = [&] { return answered_ + open_max >= sent; };
-  changed_.wait_until(lock, deadline.at(), [&] { return few() || broken_ || !denials_.empty(); });
-  return few();
+  for (Answers& answers : batches_) answers.changed.notify_all();
+  room_.notify_all();
 }
 
 bool AckBox::broken() const {
@@ -117,14 +107,51 @@ bool AckBox::broken() const {
   return broken_;
 }
 
-std::optional<AckBox::Ack> AckBox::Take(std::size_t index) {
-  const std::lock_guard lock(mutex_);
-  return std::move(acks_[index]);
+AckBox::Batch::~Batch() {
+  const std::lock_guard lock(box_->mutex_);
+  box_->open_ -= answers_.sent - answers_.answered;
+  box_->room_.notify_all();
+  box_->batches_.remove_if([&](const Answers& other) { return &other == &answers_; });
 }
 
-std::vector<std::string> AckBox::TakeDenials() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(denials_, {});
+bool AckBox::Batch::WaitForRoom(std::size_t window, Deadline deadline) {
+  std::unique_lock lock(box_->mutex_);
+  if (box_->open_ < window) return true;
+  box_->room_at_ = window / 2;  // and then send many at a time
+  const auto room = [&] { return box_->open_ <= box_->room_at_; };
+  box_->room_.wait_until(lock, deadline.at(),
+                         [&] { return room() || box_->broken_ || !answers_.denials.empty(); });
+  return room();
+}
+
+void AckBox::Batch::CountSent() {
+  const std::lock_guard lock(box_->mutex_);
+  ++answers_.sent;
+  ++box_->open_;
+}
+
+bool AckBox::Batch::WaitForAll(Deadline deadline) {
+  std::unique_lock lock(box_->mutex_);
+  answers_.all_sent = true;
+  const auto all = [&] { return answers_.answered == answers_.sent; };
+  answers_.changed.wait_until(lock, deadline.at(),
+                              [&] { return all() || box_->broken_ || !answers_.denials.empty(); });
+  return all();
+}
+
+void AckBox::Batch::Put(std::size_t index, Ack ack) {
+  const std::lock_guard lock(box_->mutex_);
+  box_->PutLocked(answers_, index, std::move(ack));
+}
+
+std::optional<AckBox::Ack> AckBox::Batch::Take(std::size_t index) {
+  const std::lock_guard lock(box_->mutex_);
+  return std::move(answers_.acks[index]);
+}
+
+std::vector<std::string> AckBox::Batch::TakeDenials() {
+  const std::lock_guard lock(box_->mutex_);
+  return std::exchange(answers_.denials, {});
 }
 
 }  // namespace outbox::sink

@@ -107,6 +107,23 @@ Status ClassifyPubAck(std::string_view json, std::string_view peer) {
       .WithHint(std::string(meaning->hint));
 }
 
+bool IsPlainPubAck(std::string_view json) noexcept {
+  const auto skip = [&](std::string_view expected) {
+    const bool there = json.starts_with(expected);
+    if (there) json.remove_prefix(expected.size());
+    return there;
+  };
+  const auto skip_while = [&](auto wanted) {
+    const auto* const end = std::find_if_not(json.begin(), json.end(), wanted);
+    const auto count = static_cast<std::size_t>(end - json.begin());
+    json.remove_prefix(count);
+    return count > 0;
+  };
+  return skip(R"({"stream":")") && skip_while([](char c) { return c != '"' && c != '\\'; }) &&
+         skip(R"(",)") && (skip(" "), true) && skip(R"("seq":)") &&
+         skip_while([](char c) { return c >= '0' && c <= '9'; }) && json == "}";
+}
+
 Status NoStream(std::string_view subject, std::string_view peer) {
   return Status::Retry(Code::kRejected,
                        Text(peer, StrCat("no stream listens for the subject '", subject, "'")))

@@ -25,10 +25,12 @@ void OnAnswer(natsConnection*, natsSubscription*, natsMsg* raw, void* closure) {
   const NatsMessage message(raw);
   const auto box = BoxOf(closure);
   if (box == nullptr) return;
-  box->Put(natsMsg_GetSubject(raw),
-           {.no_responders = natsMsg_IsNoResponders(raw),
-            .body = std::string(natsMsg_GetData(raw) == nullptr ? "" : natsMsg_GetData(raw),
-                                static_cast<std::size_t>(natsMsg_GetDataLength(raw)))});
+  const char* const data = natsMsg_GetData(raw);
+  const std::string_view body(data == nullptr ? "" : data,
+                              static_cast<std::size_t>(natsMsg_GetDataLength(raw)));
+  AckBox::Ack ack{.stored = IsPlainPubAck(body), .no_responders = natsMsg_IsNoResponders(raw)};
+  if (!ack.stored) ack.body = body;
+  box->Put(natsMsg_GetSubject(raw), std::move(ack));
 }
 
 void OnError(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
@@ -173,8 +175,8 @@ Status NatsConnection::ListenForAnswers(Deadline deadline) {
   return Status::Ok();
 }
 
-std::string NatsConnection::ReplySubject(std::size_t index) const {
-  return StrCat(inbox_, ".", acks_->Address(index));
+std::string NatsConnection::ReplySubject(const AckBox::Batch& batch, std::size_t index) const {
+  return StrCat(inbox_, ".", batch.Address(index));
 }
 
 }  // namespace outbox::sink

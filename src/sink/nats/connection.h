@@ -3,7 +3,8 @@
 // The client's own reconnecting is off: it would send again what is in doubt, and for as long as it
 // likes. A connection that is gone stays gone; its owner makes another.
 //
-// Threads: used by one at a time; the client calls the AckBox from its own.
+// Threads: one publishes at a time; several may wait for answers. The client calls the AckBox from
+// its own.
 #pragma once
 
 #include <nats/nats.h>
@@ -36,8 +37,8 @@ class NatsConnection {
 
   bool Gone() const { return acks_->broken() || natsConnection_IsClosed(connection_.get()); }
   AckBox& acks() { return *acks_; }
-  // The subject for the answer to message `index` of the batch begun.
-  std::string ReplySubject(std::size_t index) const;
+  // The subject for the answer to message `index` of a batch.
+  std::string ReplySubject(const AckBox::Batch& batch, std::size_t index) const;
   const std::string& peer() const noexcept { return peer_; }  // "host:port"
 
  private:

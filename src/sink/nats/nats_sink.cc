@@ -31,7 +31,8 @@ class NatsSink final : public Sink {
   explicit NatsSink(NatsOptions options) : options_(std::move(options)) {}
 
   std::string_view name() const noexcept override { return "nats"; }
-  SinkTraits traits() const noexcept override { return {.batch_max = 1000, .concurrency = 1}; }
+  // One call sends while another waits for its last answers.
+  SinkTraits traits() const noexcept override { return {.batch_max = 1000, .concurrency = 2}; }
 
   Status Open(Deadline deadline) override {
     const std::lock_guard lock(mutex_);
@@ -41,16 +42,19 @@ class NatsSink final : public Sink {
 
   void Publish(std::span<const Message> batch, std::span<Status> results,
                Deadline deadline) override {
-    const std::lock_guard lock(mutex_);
-    if (const Status ready = Ready(deadline); !ready.ok()) {
-      std::fill(results.begin(), results.end(), ready);
-      return;
+    Call call;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const Status ready = Ready(deadline); !ready.ok()) {
+        std::fill(results.begin(), results.end(), ready);
+        return;
+      }
+      call.connection = connection_;
+      call.answers = connection_->acks().Begin(batch.size());
+      Send(call, batch, results, deadline);
     }
-    connection_->acks().Begin(batch.size());
-    sent_.clear();
-    Send(batch, results, deadline);
-    (void)AwaitAnswers(0, deadline);
-    if (!Settle(results)) connection_.reset();
+    (void)AwaitAll(call, deadline);
+    if (!Settle(call, results)) Abandon(call.connection);
   }
 
   void Close(Deadline) noexcept override {
@@ -63,6 +67,12 @@ class NatsSink final : public Sink {
     std::size_t index;  // in the batch
     std::string subject;
   };
+  // A Publish call under way.
+  struct Call {
+    std::shared_ptr<NatsConnection> connection;
+    std::unique_ptr<AckBox::Batch> answers;  // before the connection it came from
+    std::vector<Sent> sent;                  // in order
+  };
 
   Status Ready(Deadline deadline) {
     if (connection_ != nullptr && !connection_->Gone()) return Status::Ok();
@@ -71,75 +81,95 @@ class NatsSink final : public Sink {
     return Status::Ok();
   }
 
-  // Publishes what can be published into sent_, and gives the others their results.
-  void Send(std::span<const Message> batch, std::span<Status> results, Deadline deadline) {
+  // The next call makes a new connection.
+  void Abandon(const std::shared_ptr<NatsConnection>& connection) {
+    const std::lock_guard lock(mutex_);
+    if (connection_ == connection) connection_.reset();
+  }
+
+  // Publishes what can be published, and gives the others their results.
+  void Send(Call& call, std::span<const Message> batch, std::span<Status> results,
+            Deadline deadline) const {
+    NatsConnection& connection = *call.connection;
+    call.sent.reserve(batch.size());
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!AwaitAnswers(options_.window - 1, deadline)) {
+      if (!AwaitRoom(call, deadline)) {
         const Status unsent = Status::SinkDown(
-            StrCat("nats ", connection_->peer(), ": answers do not come in; not sent"));
+            StrCat("nats ", connection.peer(), ": answers do not come in; not sent"));
         std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(), unsent);
         return;
       }
       std::string subject = options_.subject.Render(batch[i]);
-      const auto message = MakeMessage(batch[i], subject, i);
+      const auto message = MakeMessage(call, batch[i], subject, i);
       if (!message.ok()) {
         results[i] = message.error();
         continue;
       }
-      const natsStatus status = connection_->Publish(message->get());
-      if (status == NATS_OK) {
-        sent_.push_back({i, std::move(subject)});
-        continue;
-      }
-      const Status failed = ClassifyNatsError(status, "", connection_->peer());
+      call.answers->CountSent();
+      call.sent.push_back({i, std::move(subject)});
+      const natsStatus status = connection.Publish(message->get());
+      if (status == NATS_OK) continue;
+      call.sent.pop_back();
+      call.answers->Put(i, {});
+      const Status failed = ClassifyNatsError(status, "", connection.peer());
       results[i] = failed;
       if (failed.disposition() != Disposition::kSinkDown) continue;
       std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(), failed);
       if (MayHaveLeft(status)) results[i] = Status::InDoubt(failed.code(), failed.message());
-      connection_->acks().Break();
+      connection.acks().Break();
       return;
     }
   }
 
-  Result<NatsMessage> MakeMessage(const Message& message, const std::string& subject,
-                                  std::size_t index) const {
+  Result<NatsMessage> MakeMessage(const Call& call, const Message& message,
+                                  const std::string& subject, std::size_t index) const {
     OUTBOX_RETURN_IF_ERROR(CheckSubject(subject));
     const std::string body = message::MakeBody(message, options_.body);
     if (body.size() > std::numeric_limits<int>::max()) {
-      return ClassifyNatsError(NATS_MAX_PAYLOAD, "", connection_->peer());
+      return ClassifyNatsError(NATS_MAX_PAYLOAD, "", call.connection->peer());
     }
     natsMsg* raw = nullptr;
-    natsStatus status =
-        natsMsg_Create(&raw, subject.c_str(), connection_->ReplySubject(index).c_str(), body.data(),
-                       static_cast<int>(body.size()));
+    natsStatus status = natsMsg_Create(&raw, subject.c_str(),
+                                       call.connection->ReplySubject(*call.answers, index).c_str(),
+                                       body.data(), static_cast<int>(body.size()));
     NatsMessage made(raw);
-    const auto set = [&](const char* name, const std::string& value) {
-      if (status == NATS_OK) status = natsMsgHeader_Set(raw, name, value.c_str());
+    const auto set = [&](const char* name, const char* value) {
+      if (status == NATS_OK) status = natsMsgHeader_Set(raw, name, value);
     };
-    set(kMessageIdHeader, message.id.ToString());
-    if (!options_.stream.empty()) set(kExpectedStreamHeader, options_.stream);
+    set(kMessageIdHeader, message.id.ToString().c_str());
+    if (!options_.stream.empty()) set(kExpectedStreamHeader, options_.stream.c_str());
     if (options_.body != message::BodyFormat::kPlain) {
-      set(kContentTypeHeader, std::string(message::ContentType(options_.body)));
+      set(kContentTypeHeader, std::string(message::ContentType(options_.body)).c_str());
     }
-    for (const auto& [name, value] : DeliveryHeaders(message)) {
-      if (IsServerHeader(name)) continue;
-      OUTBOX_RETURN_IF_ERROR(CheckHeader(name, value));
-      set(name.c_str(), value);
-    }
-    if (status != NATS_OK) return ClassifyNatsError(status, "", connection_->peer());
+    Status headers;
+    VisitDeliveryHeaders(message, [&](std::string_view name, std::string_view value) {
+      if (!headers.ok() || IsServerHeader(name)) return;
+      headers = CheckHeader(name, value);
+      if (headers.ok()) set(name.data(), value.data());
+    });
+    OUTBOX_RETURN_IF_ERROR(headers);
+    if (status != NATS_OK) return ClassifyNatsError(status, "", call.connection->peer());
     return made;
   }
 
-  // True when at most `open_max` messages are without an answer.
-  bool AwaitAnswers(std::size_t open_max, Deadline deadline) {
-    AckBox& acks = connection_->acks();
+  bool AwaitRoom(const Call& call, Deadline deadline) const {
+    return Await(call, [&] { return call.answers->WaitForRoom(options_.window, deadline); });
+  }
+  static bool AwaitAll(const Call& call, Deadline deadline) {
+    return Await(call, [&] { return call.answers->WaitForAll(deadline); });
+  }
+
+  // Waits until `wait` is content, or ended by more than a denial: that is an answer to the
+  // messages whose subject it quotes.
+  template <typename Wait>
+  static bool Await(const Call& call, Wait wait) {
     while (true) {
-      if (acks.WaitForAnswers(sent_.size(), open_max, deadline)) return true;
-      const std::vector<std::string> denials = acks.TakeDenials();
+      if (wait()) return true;
+      const std::vector<std::string> denials = call.answers->TakeDenials();
       for (const std::string& denial : denials) {
-        for (const Sent& sent : sent_) {
+        for (const Sent& sent : call.sent) {
           if (denial.find(StrCat('"', sent.subject, '"')) != std::string::npos) {
-            acks.PutAt(sent.index, {.denied = true});
+            call.answers->Put(sent.index, {.denied = true});
           }
         }
       }
@@ -148,18 +178,18 @@ class NatsSink final : public Sink {
   }
 
   // False when an answer is missing.
-  bool Settle(std::span<Status> results) {
-    const std::string& peer = connection_->peer();
+  static bool Settle(const Call& call, std::span<Status> results) {
+    const std::string& peer = call.connection->peer();
+    const bool gone = call.connection->Gone();
     const Status doubt =
-        connection_->Gone()
-            ? Status::InDoubt(Code::kUnavailable, StrCat("sent, but not confirmed: ", peer,
-                                                         " has closed the connection"))
-            : Status::InDoubt(Code::kDeadline,
-                              StrCat("sent, but not confirmed: ", peer, " has not answered"));
-    bool complete = !connection_->Gone();
-    for (const Sent& sent : sent_) {
+        gone ? Status::InDoubt(Code::kUnavailable, StrCat("sent, but not confirmed: ", peer,
+                                                          " has closed the connection"))
+             : Status::InDoubt(Code::kDeadline,
+                               StrCat("sent, but not confirmed: ", peer, " has not answered"));
+    bool complete = !gone;
+    for (const Sent& sent : call.sent) {
       Status& result = results[sent.index];
-      const auto ack = connection_->acks().Take(sent.index);
+      const auto ack = call.answers->Take(sent.index);
       if (!ack) {
         result = doubt;
         complete = false;
@@ -168,7 +198,7 @@ class NatsSink final : public Sink {
       } else if (ack->no_responders) {
         result = NoStream(sent.subject, peer);
       } else {
-        result = ClassifyPubAck(ack->body, peer);
+        result = ack->stored ? Status::Ok() : ClassifyPubAck(ack->body, peer);
       }
     }
     return complete;
@@ -176,9 +206,9 @@ class NatsSink final : public Sink {
 
   const NatsOptions options_;
 
-  std::mutex mutex_;  // guards all below
-  std::unique_ptr<NatsConnection> connection_;
-  std::vector<Sent> sent_;  // of this batch, in order
+  // Held while a batch is sent, so that batches follow one another.
+  std::mutex mutex_;
+  std::shared_ptr<NatsConnection> connection_;
 };
 
 }  // namespace

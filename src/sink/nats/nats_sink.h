@@ -8,7 +8,8 @@
 // When the connection breaks or the deadline passes, messages without an answer are in doubt.
 // Messages are stored in the order of the batch.
 //
-// Threads: one connection; calls wait for each other. The client has threads of its own.
+// Threads: one connection, two calls: one sends its batch while the other waits for its last
+// answers. The client has threads of its own.
 #pragma once
 
 #include <memory>

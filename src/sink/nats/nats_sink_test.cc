@@ -107,6 +107,17 @@ TEST(ClassifyPubAck, TellsTheServersStateFromTheMessagesFault) {
   EXPECT_FALSE(ClassifyPubAck(R"({"error":"text","stream":"S","seq":1})", "h:1").ok());
 }
 
+TEST(ClassifyPubAck, KnowsThePlainAnswerWithoutParsing) {
+  EXPECT_TRUE(IsPlainPubAck(R"({"stream":"ORDERS","seq":12})"));
+  EXPECT_TRUE(IsPlainPubAck(R"({"stream":"ORDERS", "seq":12})"));
+  for (const char* other :
+       {"", "{}", R"({"stream":"","seq":1})", R"({"stream":"S","seq":})", R"({"stream":"S"})",
+        R"({"stream":"S","seq":1,"duplicate":true})", R"({"stream":"S","seq":1} )",
+        R"({"error":{"code":503},"stream":"S","seq":1})", R"({"stream":"S\"","seq":1})"}) {
+    EXPECT_FALSE(IsPlainPubAck(other)) << other;
+  }
+}
+
 TEST(ClassifyNatsError, BlamesAMessageOnlyForItself) {
   EXPECT_EQ(ClassifyNatsError(NATS_MAX_PAYLOAD, "", "h:1").disposition(), Disposition::kPermanent);
   EXPECT_EQ(ClassifyNatsError(NATS_CONNECTION_AUTH_FAILED, "", "h:1").code(), Code::kPermission);
@@ -120,33 +131,61 @@ TEST(ClassifyNatsError, BlamesAMessageOnlyForItself) {
 
 // --- answers ---
 
-TEST(AckBox, TakesAnswersOfTheBatchBegunOnly) {
+std::string InboxSubject(const AckBox::Batch& batch, std::size_t index) {
+  return base::StrCat("_INBOX.x.", batch.Address(index));
+}
+
+TEST(AckBox, TakesAnswersOfOpenBatchesOnly) {
   const auto box = AckBox::Make();
-  box->Begin(2);
-  const std::string old = base::StrCat("_INBOX.x.", box->Address(0));
-  box->Begin(2);
+  auto ended = box->Begin(2);
+  const std::string old = InboxSubject(*ended, 0);
+  ended.reset();
+  const auto first = box->Begin(2);
+  const auto second = box->Begin(2);
+  for (int i = 0; i < 2; ++i) first->CountSent(), second->CountSent();
   box->Put(old, {.body = "old"});
-  EXPECT_FALSE(box->Take(0));
-  box->Put(base::StrCat("_INBOX.x.", box->Address(1)), {.body = "new"});
-  box->Put(base::StrCat("_INBOX.x.", box->Address(2)), {.body = "beyond"});
+  box->Put(InboxSubject(*second, 1), {.body = "new"});
+  box->Put(InboxSubject(*second, 2), {.body = "beyond"});
   for (const char* nonsense : {"", ".", "x", "x.y", "x.1.y", "1.1", "x.99999999999999999999.0"}) {
     box->Put(nonsense, {.body = "nonsense"});
   }
-  EXPECT_FALSE(box->Take(0));
-  const auto ack = box->Take(1);
+  EXPECT_FALSE(first->Take(0));
+  EXPECT_FALSE(first->Take(1));
+  EXPECT_FALSE(second->Take(0));
+  const auto ack = second->Take(1);
   ASSERT_TRUE(ack);
   EXPECT_EQ(ack->body, "new");
 }
 
-TEST(AckBox, WaitsUntilFewAreOpenOrNoneCanCome) {
+TEST(AckBox, WaitsUntilAllIsAnsweredOrNothingCanCome) {
   const auto box = AckBox::Make();
-  box->Begin(3);
-  EXPECT_TRUE(box->WaitForAnswers(2, 2, Deadline::After(std::chrono::seconds(0))));
-  EXPECT_FALSE(box->WaitForAnswers(2, 1, Deadline::After(std::chrono::milliseconds(1))));
-  box->PutAt(0, {});
-  EXPECT_TRUE(box->WaitForAnswers(2, 1, Deadline::After(std::chrono::seconds(30))));
+  const auto batch = box->Begin(3);
+  EXPECT_TRUE(batch->WaitForAll(Deadline::After(std::chrono::seconds(0))));
+  batch->CountSent();
+  EXPECT_FALSE(batch->WaitForAll(Deadline::After(std::chrono::milliseconds(1))));
+  batch->Put(0, {});
+  EXPECT_TRUE(batch->WaitForAll(Deadline::After(std::chrono::seconds(30))));
+  batch->CountSent();
   box->Break();
-  EXPECT_FALSE(box->WaitForAnswers(2, 0, Deadline::After(std::chrono::hours(1))));
+  EXPECT_FALSE(batch->WaitForAll(Deadline::After(std::chrono::hours(1))));
+}
+
+TEST(AckBox, HasOneWindowForAllBatches) {
+  const auto box = AckBox::Make();
+  auto first = box->Begin(4);
+  const auto second = box->Begin(4);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(second->WaitForRoom(4, Deadline::After(std::chrono::seconds(0))));
+    first->CountSent();
+  }
+  EXPECT_FALSE(second->WaitForRoom(4, Deadline::After(std::chrono::milliseconds(1))));
+  first->Put(0, {});
+  first->Put(1, {});
+  EXPECT_TRUE(second->WaitForRoom(4, Deadline::After(std::chrono::seconds(30))));
+  second->CountSent();
+  second->CountSent();
+  first.reset();  // what it has not been told counts no more
+  EXPECT_TRUE(second->WaitForRoom(3, Deadline::After(std::chrono::seconds(0))));
 }
 
 TEST(AckBox, IsFoundByItsNumberWhileItLives) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "store/memory/memory_inspect_store.h"
 #include "store/memory/memory_relay_store.h"
 
 namespace outbox::store {
@@ -56,6 +57,10 @@ StoredMessage MemoryStore::Put(const NewMessage& message) {
 
 std::unique_ptr<RelayStore> MemoryStore::OpenRelay(const RelayStoreOptions& options) {
   return std::make_unique<MemoryRelayStore>(*this, options);
+}
+
+std::unique_ptr<InspectStore> MemoryStore::OpenInspect() {
+  return std::make_unique<MemoryInspectStore>(*this);
 }
 
 std::vector<StoredMessage> MemoryStore::Rows() const {

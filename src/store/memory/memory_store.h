@@ -3,7 +3,7 @@
 //
 // It passes the same conformance suite as the databases.
 //
-// Threads: any. Relay stores, claims and watches that it opened must not outlive it.
+// Threads: any. The stores, claims and watches that it opened must not outlive it.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@ class MemoryStore {
   StoredMessage Put(const NewMessage& message);
 
   std::unique_ptr<RelayStore> OpenRelay(const RelayStoreOptions& options);
+  std::unique_ptr<InspectStore> OpenInspect();
 
   // Rows in the order they were put; delivered ones only while they are kept.
   std::vector<StoredMessage> Rows() const;
@@ -53,6 +54,7 @@ class MemoryStore {
  private:
   friend class MemoryRelayStore;
   friend class MemoryClaim;
+  friend class MemoryInspectStore;
   friend class MemoryWatch;
 
   // The failure injected for this call, or OK. With mutex_ held.

@@ -1,6 +1,7 @@
 #include "store/postgres/inspect_store.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sql/postgres.h"
 #include "store/postgres/list_query.h"
@@ -15,8 +16,14 @@ namespace queries = sql::postgres;
 constexpr std::int64_t kCountMax = 1'000'000;
 // Up to this many delivered rows are counted; beyond it the estimate of the planner is good enough.
 constexpr std::int64_t kDeliveredCountMax = 10'000;
+// Rows that a list looks at one by one in a call: some ten milliseconds.
+constexpr std::size_t kLookedAtMax = 20'000;
+// A tenant's rows that are not delivered are read to be counted, of the delivered only index
+// entries.
+constexpr std::int64_t kTenantLiveCountMax = 10'000;
+constexpr std::int64_t kTenantDeliveredCountMax = 100'000;
 
-// The columns of table_stats.sql.
+// The columns of table_stats.sql and tenant_stats.sql.
 enum : int {
   kPending,
   kDue,
@@ -30,25 +37,28 @@ enum : int {
   kOldestAge,
 };
 
-TableStats ReadStats(const Rows& rows, bool exact) {
+TableStats ReadStats(const Rows& rows) {
   TableStats stats;
-  const std::int64_t live = rows.Int8(0, kLive);
   stats.pending = rows.Int8(0, kPending);
   stats.due = rows.Int8(0, kDue);
   stats.retrying = rows.Int8(0, kRetrying);
   stats.processing = rows.Int8(0, kProcessing);
   stats.stale = rows.Int8(0, kStale);
   stats.dead = rows.Int8(0, kDead);
-  stats.capped = live >= kCountMax || stats.dead >= kCountMax;
   stats.delivered = rows.Int8(0, kDelivered);
-  stats.delivered_exact = exact || stats.delivered <= kDeliveredCountMax;
-  if (!stats.delivered_exact) {
-    stats.delivered = std::max(stats.delivered, rows.Int8(0, kRowsEstimate) - live - stats.dead);
-  }
   if (!rows.null(0, kOldestAge)) {
     stats.oldest_age = std::chrono::milliseconds(rows.Int8(0, kOldestAge));
   }
   return stats;
+}
+
+// Counts one more than the limit, to know whether it was reached.
+void AddLimit(Params& params, bool exact, std::int64_t limit) {
+  if (exact) {
+    params.Null();
+  } else {
+    params.Int8(limit + 1);
+  }
 }
 
 // The columns of list_deliveries.sql.
@@ -74,75 +84,186 @@ Status PostgresInspectStore::Check(Deadline deadline) {
   return RequireTable(connection_, table_, kReadAccess, deadline);
 }
 
-Result<ListPage> PostgresInspectStore::List(const ListFilter& filter, Deadline deadline) {
+Result<Rows> PostgresInspectStore::Ask(const Scope& scope, std::string_view sql,
+                                       const Params& params, Deadline deadline) {
+  static const Statement kBegin("BEGIN");
+  static const Statement kSetScope(queries::kSetScope);
+  static const Statement kCommit("COMMIT");
+  const Statement statement(table_, sql);
+  if (!scope.tenant()) return connection_.Execute(statement, params, deadline);
+  const Params none;
+  Params tenant;
+  tenant.UuidOrNull(scope.tenant());
+  const std::array<Connection::Step, 4> steps{
+      {{&kBegin, &none}, {&kSetScope, &tenant}, {&statement, &params}, {&kCommit, &none}}};
+  OUTBOX_ASSIGN_OR_RETURN(auto results, connection_.Pipeline(steps, deadline));
+  return std::move(results[2]);
+}
+
+Result<std::optional<ListPosition>> PostgresInspectStore::FindPlace(const Scope& scope,
+                                                                    const ListQuery& query,
+                                                                    std::size_t rows,
+                                                                    Deadline deadline) {
+  const Query place = query.Place(rows);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows found, Ask(scope, place.sql, place.params, deadline));
+  return query.ReadPlace(found);
+}
+
+Result<ListPage> PostgresInspectStore::ReadPage(const Scope& scope, const ListQuery& query,
+                                                std::size_t limit, std::size_t offset,
+                                                Deadline deadline) {
+  const Query asked = query.Page(offset);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(scope, asked.sql, asked.params, deadline));
   ListPage page;
-  if (filter.limit == 0) return page;
-  OUTBOX_ASSIGN_OR_RETURN(const ListQuery query, MakeListQuery(filter));
-  OUTBOX_ASSIGN_OR_RETURN(
-      const Rows rows, connection_.Execute(Statement(table_, query.sql), query.params, deadline));
-  const int count = std::min(rows.size(), static_cast<int>(filter.limit));
+  const int count = std::min(rows.size(), static_cast<int>(limit));
   for (int row = 0; row < count; ++row) {
     page.rows.push_back(ReadStoredMessage(rows, row, table_display_));
   }
-  if (rows.size() > count) page.next = PositionAfter(filter, page.rows.back());
+  page.next = rows.size() > count ? query.NextAfter(page.rows.back()) : query.NextAfterEnd();
   return page;
 }
 
-Result<std::optional<StoredMessage>> PostgresInspectStore::Get(const Uuid& id, Deadline deadline) {
+Result<ListPage> PostgresInspectStore::List(const Scope& scope, const ListFilter& filter,
+                                            Deadline deadline) {
+  OUTBOX_RETURN_IF_ERROR(Validate(filter, scope));
+  OUTBOX_ASSIGN_OR_RETURN(ListQuery query, ListQuery::Make(filter, scope));
+  if (filter.limit == 0) return ListPage{};
+  if (LooksAtRows(filter, scope)) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto end, FindPlace(scope, query, kLookedAtMax, deadline));
+    query.set_end(end);
+  }
+  return ReadPage(scope, query, filter.limit, 0, deadline);
+}
+
+Result<NumberedPage> PostgresInspectStore::ListNumbered(const Scope& scope,
+                                                        const ListFilter& filter,
+                                                        std::size_t number, Deadline deadline) {
+  OUTBOX_RETURN_IF_ERROR(Validate(filter, scope));
+  OUTBOX_ASSIGN_OR_RETURN(std::size_t offset, OffsetOf(number, filter, scope));
+  ListFilter from_start = filter;
+  from_start.after.clear();
+  OUTBOX_ASSIGN_OR_RETURN(ListQuery query, ListQuery::Make(from_start, scope));
+  const bool looks = LooksAtRows(filter, scope);
+  const std::size_t counted = looks ? kLookedAtMax : kTenantDeliveredCountMax;
+  const Query count = query.Count(counted);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows total, Ask(scope, count.sql, count.params, deadline));
+  NumberedPage page{.rows = {},
+                    .next = {},
+                    .total = total.Int8(0, 0),
+                    .total_capped = total.Int8(0, 1) >= static_cast<std::int64_t>(counted)};
+  if (looks) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto end, FindPlace(scope, query, kLookedAtMax, deadline));
+    query.set_end(end);
+  } else if (offset > 0) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto start, FindPlace(scope, query, offset, deadline));
+    if (!start) return page;
+    query.set_start(*start);
+    offset = 0;
+  }
+  OUTBOX_ASSIGN_OR_RETURN(ListPage read, ReadPage(scope, query, filter.limit, offset, deadline));
+  page.rows = std::move(read.rows);
+  page.next = std::move(read.next);
+  return page;
+}
+
+Result<std::optional<StoredMessage>> PostgresInspectStore::Get(const Scope& scope, const Uuid& id,
+                                                               Deadline deadline) {
   Params params;
-  params.UuidOrNull(id);
-  OUTBOX_ASSIGN_OR_RETURN(
-      const Rows rows,
-      connection_.Execute(Statement(table_, queries::kGetMessage), params, deadline));
+  params.UuidOrNull(id).UuidOrNull(scope.tenant());
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(scope, queries::kGetMessage, params, deadline));
   std::optional<StoredMessage> found;
   if (rows.size() == 0) return found;
   found = ReadStoredMessage(rows, 0, table_display_);
-  OUTBOX_ASSIGN_OR_RETURN(
-      const Rows deliveries,
-      connection_.Execute(Statement(table_, queries::kListDeliveries), params, deadline));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows deliveries,
+                          Ask(scope, queries::kListDeliveries, params, deadline));
   for (int row = 0; row < deliveries.size(); ++row) {
     found->deliveries.push_back(ReadDelivery(deliveries, row));
   }
   return found;
 }
 
-Result<TableStats> PostgresInspectStore::Stats(bool exact, Deadline deadline) {
+Result<TableStats> PostgresInspectStore::Stats(const Scope& scope, bool exact, Deadline deadline) {
+  const bool tenant = scope.tenant().has_value();
+  const std::int64_t delivered_max = tenant ? kTenantDeliveredCountMax : kDeliveredCountMax;
   Params params;
-  params.Int8(kCountMax);
-  if (exact) {
-    params.Null();
+  if (tenant) {
+    params.UuidOrNull(scope.tenant());
+    AddLimit(params, exact, kTenantLiveCountMax);
   } else {
-    params.Int8(kDeliveredCountMax + 1);
+    params.Int8(kCountMax);
   }
+  AddLimit(params, exact, delivered_max);
   OUTBOX_ASSIGN_OR_RETURN(
       const Rows rows,
-      connection_.Execute(Statement(table_, queries::kTableStats), params, deadline));
-  return ReadStats(rows, exact);
+      Ask(scope, tenant ? queries::kTenantStats : queries::kTableStats, params, deadline));
+  TableStats stats = ReadStats(rows);
+  const std::int64_t live = rows.Int8(0, kLive);
+  stats.capped =
+      tenant ? !exact && live > kTenantLiveCountMax : live >= kCountMax || stats.dead >= kCountMax;
+  stats.delivered_exact = exact || stats.delivered <= delivered_max;
+  if (stats.delivered_exact) return stats;
+  stats.delivered =
+      tenant ? delivered_max
+             : std::max(stats.delivered, rows.Int8(0, kRowsEstimate) - live - stats.dead);
+  return stats;
 }
 
-Result<std::size_t> PostgresInspectStore::Repair(const RepairTarget& target, std::string_view by_id,
-                                                 std::string_view all_dead, bool dry_run,
-                                                 std::size_t limit, Deadline deadline) {
+Result<RepairResult> PostgresInspectStore::RepairOne(const Scope& scope, std::string_view sql,
+                                                     const Uuid& id, Deadline deadline) {
   Params params;
-  if (target.all_dead) {
-    params.TextUnlessEmpty(target.topic);
+  params.UuidOrNull(id).UuidOrNull(scope.tenant());
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(scope, sql, params, deadline));
+  if (rows.size() == 0) return RepairResult{};
+  const bool done = rows.Bool(0, 1);
+  return RepairResult{
+      .outcome = done ? RepairResult::Outcome::kDone : RepairResult::Outcome::kRefused,
+      .status = ParseMessageStatus(rows.Text(0, 0))};
+}
+
+Result<RepairResult> PostgresInspectStore::RetryOne(const Scope& scope, const Uuid& id,
+                                                    Deadline deadline) {
+  return RepairOne(scope, queries::kRetryOne, id, deadline);
+}
+
+Result<RepairResult> PostgresInspectStore::DeleteOne(const Scope& scope, const Uuid& id,
+                                                     Deadline deadline) {
+  return RepairOne(scope, queries::kDeleteOne, id, deadline);
+}
+
+Result<std::size_t> PostgresInspectStore::RepairMany(const Scope& scope, const RepairTarget& target,
+                                                     const Repair& repair, Deadline deadline) {
+  OUTBOX_RETURN_IF_ERROR(Validate(target));
+  Params params;
+  if (target.filter) {
+    params.Bool(target.filter->status == ListStatus::kDead);
   } else {
     params.UuidArray(target.ids);
   }
-  params.Int8(static_cast<std::int64_t>(limit)).Bool(dry_run);
-  const Statement statement(table_, target.all_dead ? all_dead : by_id);
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(statement, params, deadline));
+  params.Int8(static_cast<std::int64_t>(repair.limit)).Bool(repair.dry_run);
+  params.UuidOrNull(scope.tenant());
+  if (const auto& filter = target.filter) {
+    params.TextUnlessEmpty(filter->topic);
+    params.TimeOrNull(filter->created_from).TimeOrNull(filter->created_until);
+    params.TextUnlessEmpty(filter->error_contains);
+  }
+  OUTBOX_ASSIGN_OR_RETURN(
+      const Rows rows,
+      Ask(scope, target.filter ? repair.filtered : repair.by_id, params, deadline));
   return static_cast<std::size_t>(rows.Int8(0, 0));
 }
 
-Result<std::size_t> PostgresInspectStore::Retry(const RepairTarget& target, bool dry_run,
-                                                std::size_t limit, Deadline deadline) {
-  return Repair(target, queries::kRetryMessages, queries::kRetryDead, dry_run, limit, deadline);
+Result<std::size_t> PostgresInspectStore::Retry(const Scope& scope, const RepairTarget& target,
+                                                bool dry_run, std::size_t limit,
+                                                Deadline deadline) {
+  return RepairMany(scope, target,
+                    {queries::kRetryMessages, queries::kRetryFiltered, dry_run, limit}, deadline);
 }
 
-Result<std::size_t> PostgresInspectStore::Delete(const RepairTarget& target, bool dry_run,
-                                                 std::size_t limit, Deadline deadline) {
-  return Repair(target, queries::kDeleteMessages, queries::kDeleteDead, dry_run, limit, deadline);
+Result<std::size_t> PostgresInspectStore::Delete(const Scope& scope, const RepairTarget& target,
+                                                 bool dry_run, std::size_t limit,
+                                                 Deadline deadline) {
+  return RepairMany(scope, target,
+                    {queries::kDeleteMessages, queries::kDeleteFiltered, dry_run, limit}, deadline);
 }
 
 }  // namespace outbox::store::postgres

@@ -1,4 +1,8 @@
-// PostgresInspectStore: what operators ask of a table.
+// PostgresInspectStore: what operators and tenants ask of a table.
+//
+// In a tenant's scope each statement names the tenant, and runs in a transaction that names it too:
+// where the table has tenant isolation (common/table_isolation_on.sql), the server itself then
+// shows no other rows.
 //
 // Threads: one at a time.
 #pragma once
@@ -10,6 +14,7 @@
 #include "message/table_name.h"
 #include "store/inspect_store.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/list_query.h"
 
 namespace outbox::store::postgres {
 
@@ -19,18 +24,38 @@ class PostgresInspectStore final : public InspectStore {
 
   Status Check(Deadline deadline);
 
-  Result<ListPage> List(const ListFilter& filter, Deadline deadline) override;
-  Result<std::optional<StoredMessage>> Get(const Uuid& id, Deadline deadline) override;
-  Result<TableStats> Stats(bool exact, Deadline deadline) override;
-  Result<std::size_t> Retry(const RepairTarget& target, bool dry_run, std::size_t limit,
-                            Deadline deadline) override;
-  Result<std::size_t> Delete(const RepairTarget& target, bool dry_run, std::size_t limit,
-                             Deadline deadline) override;
+  Result<ListPage> List(const Scope& scope, const ListFilter& filter, Deadline deadline) override;
+  Result<NumberedPage> ListNumbered(const Scope& scope, const ListFilter& filter,
+                                    std::size_t number, Deadline deadline) override;
+  Result<std::optional<StoredMessage>> Get(const Scope& scope, const Uuid& id,
+                                           Deadline deadline) override;
+  Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) override;
+  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) override;
+  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) override;
+  Result<std::size_t> Retry(const Scope& scope, const RepairTarget& target, bool dry_run,
+                            std::size_t limit, Deadline deadline) override;
+  Result<std::size_t> Delete(const Scope& scope, const RepairTarget& target, bool dry_run,
+                             std::size_t limit, Deadline deadline) override;
 
  private:
-  Result<std::size_t> Repair(const RepairTarget& target, std::string_view by_id,
-                             std::string_view all_dead, bool dry_run, std::size_t limit,
-                             Deadline deadline);
+  struct Repair {
+    std::string_view by_id;
+    std::string_view filtered;
+    bool dry_run;
+    std::size_t limit;
+  };
+
+  // Runs one statement in the scope.
+  Result<Rows> Ask(const Scope& scope, std::string_view sql, const Params& params,
+                   Deadline deadline);
+  Result<std::optional<ListPosition>> FindPlace(const Scope& scope, const ListQuery& query,
+                                                std::size_t rows, Deadline deadline);
+  Result<ListPage> ReadPage(const Scope& scope, const ListQuery& query, std::size_t limit,
+                            std::size_t offset, Deadline deadline);
+  Result<RepairResult> RepairOne(const Scope& scope, std::string_view sql, const Uuid& id,
+                                 Deadline deadline);
+  Result<std::size_t> RepairMany(const Scope& scope, const RepairTarget& target,
+                                 const Repair& repair, Deadline deadline);
 
   const message::TableName table_;
   const std::string table_display_;

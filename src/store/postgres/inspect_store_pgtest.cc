@@ -38,10 +38,10 @@ class InspectTest : public PostgresTest {
   }
 
   // The seqs of a list, page by page: "1,2/3".
-  std::string Pages(ListFilter filter) {
+  std::string Pages(ListFilter filter, const Scope& scope = Scope::All()) {
     std::string text;
     do {
-      const auto page = inspect_->List(filter, Soon());
+      const auto page = inspect_->List(scope, filter, Soon());
       EXPECT_OK(page);
       if (!page.ok()) break;
       for (const StoredMessage& row : page->rows) {
@@ -60,17 +60,17 @@ class InspectTest : public PostgresTest {
 TEST_F(InspectTest, ListsEachKindInItsOrderPageByPage) {
   Fill();
   EXPECT_EQ(Pages({.limit = 3}), "1,2,3/4,5,6/7,8");
-  EXPECT_EQ(Pages({.status = MessageStatus::kPending, .limit = 3}), "1,2,3/4");
-  EXPECT_EQ(Pages({.status = MessageStatus::kProcessing, .limit = 1}), "5/6");
-  EXPECT_EQ(Pages({.status = MessageStatus::kDead, .limit = 1}), "7/8");
-  EXPECT_EQ(Pages({.status = MessageStatus::kDelivered, .limit = 3}), "9,10,11/12");
+  EXPECT_EQ(Pages({.status = ListStatus::kPending, .limit = 3}), "1,2,3/4");
+  EXPECT_EQ(Pages({.status = ListStatus::kProcessing, .limit = 1}), "5/6");
+  EXPECT_EQ(Pages({.status = ListStatus::kDead, .limit = 1}), "7/8");
+  EXPECT_EQ(Pages({.status = ListStatus::kDelivered, .limit = 3}), "9,10,11/12");
   EXPECT_EQ(Pages({.topic = "no.such.topic.v1"}), "");
 }
 
 TEST_F(InspectTest, PagesOverDeliveriesOfOneMoment) {
   Insert(7);
   sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now()");
-  EXPECT_EQ(Pages({.status = MessageStatus::kDelivered, .limit = 3}), "7,6,5/4,3,2/1");
+  EXPECT_EQ(Pages({.status = ListStatus::kDelivered, .limit = 3}), "7,6,5/4,3,2/1");
 }
 
 TEST_F(InspectTest, ListsByAggregateAndByTenantNewestFirst) {
@@ -79,24 +79,25 @@ TEST_F(InspectTest, ListsByAggregateAndByTenantNewestFirst) {
       " aggregate_id => (n % 2)::text, tenant_id => CASE n % 3 WHEN 0 THEN"
       " '0190b5c0-0000-7000-8000-000000000001'::uuid END) FROM generate_series(1, 6) AS n");
   EXPECT_EQ(Pages({.aggregate_type = "order", .aggregate_id = "1", .limit = 2}), "5,3/1");
-  EXPECT_EQ(Pages({.tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001"), .limit = 1}),
-            "6/3");
+  const Scope tenant = Scope::Tenant(*Uuid::Parse("0190b5c0-0000-7000-8000-000000000001"));
+  EXPECT_EQ(Pages({.limit = 1}, tenant), "6/3");
   sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq = 3");
-  EXPECT_EQ(Pages({.tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001")}), "6");
-  EXPECT_EQ(Pages({.status = MessageStatus::kDelivered,
-                   .tenant_id = Uuid::Parse("0190b5c0-0000-7000-8000-000000000001")}),
-            "3");
+  EXPECT_EQ(Pages({}, tenant), "6");
+  EXPECT_EQ(Pages({.status = ListStatus::kDelivered}, tenant), "3");
+  EXPECT_EQ(Pages({.status = ListStatus::kAll, .limit = 1}, tenant), "6/3");
 }
 
 TEST_F(InspectTest, RefusesAPositionOfAnotherList) {
-  EXPECT_THAT(inspect_->List({.after = "d.1.2"}, Soon()), HasCode(Code::kInvalidArgument));
-  EXPECT_THAT(inspect_->List({.after = "nonsense"}, Soon()), HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(inspect_->List(Scope::All(), {.after = "d.1.2"}, Soon()),
+              HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(inspect_->List(Scope::All(), {.after = "nonsense"}, Soon()),
+              HasCode(Code::kInvalidArgument));
 }
 
 TEST_F(InspectTest, ShowsOneRowAsItStands) {
   Fill();
   const auto id = Uuid::Parse(Value("SELECT id FROM orders_outbox WHERE seq = 7"));
-  const auto found = inspect_->Get(*id, Soon());
+  const auto found = inspect_->Get(Scope::All(), *id, Soon());
   ASSERT_OK(found);
   ASSERT_TRUE(found->has_value());
   EXPECT_EQ((*found)->status, MessageStatus::kDead);
@@ -104,15 +105,15 @@ TEST_F(InspectTest, ShowsOneRowAsItStands) {
   EXPECT_EQ((*found)->message.attempt, 20);
   EXPECT_EQ((*found)->message.payload, "{\"n\" : 7}");
   EXPECT_EQ((*found)->message.available_at, Timestamp::max());
-  const auto missing = inspect_->Get(Uuid::NewV7(), Soon());
+  const auto missing = inspect_->Get(Scope::All(), Uuid::NewV7(), Soon());
   ASSERT_OK(missing);
   EXPECT_FALSE(missing->has_value());
 }
 
 TEST_F(InspectTest, CountsWhatTheTableHolds) {
-  EXPECT_FALSE(inspect_->Stats(false, Soon())->oldest_age.has_value());
+  EXPECT_FALSE(inspect_->Stats(Scope::All(), false, Soon())->oldest_age.has_value());
   Fill();
-  const auto stats = inspect_->Stats(false, Soon());
+  const auto stats = inspect_->Stats(Scope::All(), false, Soon());
   ASSERT_OK(stats);
   EXPECT_EQ(stats->pending, 4);
   EXPECT_EQ(stats->due, 4);
@@ -130,11 +131,11 @@ TEST_F(InspectTest, EstimatesALongHistoryAndCountsItWhenAsked) {
   Insert(30'000);
   sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq > 100");
   sql_->Run("VACUUM ANALYZE orders_outbox");
-  const auto estimate = inspect_->Stats(false, Soon());
+  const auto estimate = inspect_->Stats(Scope::All(), false, Soon());
   ASSERT_OK(estimate);
   EXPECT_FALSE(estimate->delivered_exact);
   EXPECT_NEAR(static_cast<double>(estimate->delivered), 29'900, 3'000);
-  const auto exact = inspect_->Stats(true, Soon());
+  const auto exact = inspect_->Stats(Scope::All(), true, Soon());
   ASSERT_OK(exact);
   EXPECT_TRUE(exact->delivered_exact);
   EXPECT_EQ(exact->delivered, 29'900);
@@ -142,9 +143,9 @@ TEST_F(InspectTest, EstimatesALongHistoryAndCountsItWhenAsked) {
 
 TEST_F(InspectTest, RetryTouchesOnlyTheDead) {
   Fill();
-  EXPECT_EQ(*inspect_->Retry({.all_dead = true}, true, 100, Soon()), 2U);
+  EXPECT_EQ(*inspect_->Retry(Scope::All(), {.filter = RepairFilter{}}, true, 100, Soon()), 2U);
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE status = 'dead'"), "2");
-  EXPECT_EQ(*inspect_->Retry({.all_dead = true}, false, 1, Soon()), 1U);
+  EXPECT_EQ(*inspect_->Retry(Scope::All(), {.filter = RepairFilter{}}, false, 1, Soon()), 1U);
   EXPECT_EQ(sql_->Table("SELECT status, attempts, available_at <= now() FROM orders_outbox"
                         " WHERE seq = 7"),
             "pending|0|t\n");
@@ -153,9 +154,11 @@ TEST_F(InspectTest, RetryTouchesOnlyTheDead) {
     ids.push_back(
         *Uuid::Parse(Value(base::StrCat("SELECT id FROM orders_outbox WHERE seq = ", seq))));
   }
-  EXPECT_EQ(*inspect_->Retry({.ids = ids}, false, 100, Soon()), 1U);
-  EXPECT_EQ(*inspect_->Retry({.ids = ids}, false, 100, Soon()), 0U);
-  EXPECT_EQ(*inspect_->Retry({.all_dead = true, .topic = "x.y.z.v1"}, false, 100, Soon()), 0U);
+  EXPECT_EQ(*inspect_->Retry(Scope::All(), {.ids = ids}, false, 100, Soon()), 1U);
+  EXPECT_EQ(*inspect_->Retry(Scope::All(), {.ids = ids}, false, 100, Soon()), 0U);
+  EXPECT_EQ(*inspect_->Retry(Scope::All(), {.filter = RepairFilter{.topic = "x.y.z.v1"}}, false,
+                             100, Soon()),
+            0U);
 }
 
 TEST_F(InspectTest, DeleteLeavesLeasedAndDeliveredRowsAlone) {
@@ -165,11 +168,11 @@ TEST_F(InspectTest, DeleteLeavesLeasedAndDeliveredRowsAlone) {
     ids.push_back(
         *Uuid::Parse(Value(base::StrCat("SELECT id FROM orders_outbox WHERE seq = ", seq))));
   }
-  EXPECT_EQ(*inspect_->Delete({.ids = ids}, true, 100, Soon()), 2U);
+  EXPECT_EQ(*inspect_->Delete(Scope::All(), {.ids = ids}, true, 100, Soon()), 2U);
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox"), "12");
-  EXPECT_EQ(*inspect_->Delete({.ids = ids}, false, 100, Soon()), 2U);
+  EXPECT_EQ(*inspect_->Delete(Scope::All(), {.ids = ids}, false, 100, Soon()), 2U);
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE seq IN (1, 7)"), "0");
-  EXPECT_EQ(*inspect_->Delete({.all_dead = true}, false, 100, Soon()), 1U);
+  EXPECT_EQ(*inspect_->Delete(Scope::All(), {.filter = RepairFilter{}}, false, 100, Soon()), 1U);
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox"), "9");
 }
 

@@ -1,10 +1,7 @@
 #include "store/postgres/list_query.h"
 
-#include <charconv>
 #include <limits>
-#include <optional>
 
-#include "base/text.h"
 #include "sql/postgres.h"
 
 namespace outbox::store::postgres {
@@ -12,110 +9,141 @@ namespace {
 
 namespace queries = sql::postgres;
 
-// Each kind has an order, and a statement, of its own.
-enum class ListKind : char { kLive = 'l', kDelivered = 'd', kAggregate = 'a', kTenant = 't' };
+constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
-ListKind KindOf(const ListFilter& filter) {
-  if (!filter.aggregate_type.empty() && !filter.aggregate_id.empty()) return ListKind::kAggregate;
-  if (filter.tenant_id) return ListKind::kTenant;
-  return filter.status == MessageStatus::kDelivered ? ListKind::kDelivered : ListKind::kLive;
-}
+Timestamp AtTime(std::int64_t micros) { return Timestamp(std::chrono::microseconds(micros)); }
 
-struct Position {
-  Timestamp at{};
-  std::int64_t seq = 0;
-};
-
-Position FirstOf(ListKind kind) {
-  if (kind == ListKind::kLive) return {Timestamp::min(), 0};
-  return {Timestamp::max(), std::numeric_limits<std::int64_t>::max()};
-}
-
-template <typename T>
-bool ParseInteger(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// "<kind>.<microseconds>.<seq>"
-Result<Position> ReadPosition(ListKind kind, const std::string& text) {
-  if (text.empty()) return FirstOf(kind);
-  const auto parts = base::Split(text, '.');
-  std::int64_t micros = 0;
-  Position position;
-  if (parts.size() != 3 || parts[0] != std::string(1, static_cast<char>(kind)) ||
-      !ParseInteger(parts[1], micros) || !ParseInteger(parts[2], position.seq)) {
-    return Status::Invalid("after: is not the position of a page of this list")
-        .WithHint("take it from the page before, with the same filter");
+std::string_view PageStatement(ListOrder order) {
+  switch (order) {
+    case ListOrder::kLive: return queries::kListLive;
+    case ListOrder::kDelivered: return queries::kListDelivered;
+    case ListOrder::kAggregate: return queries::kListAggregate;
+    case ListOrder::kTenant: return queries::kListTenant;
   }
-  position.at = Timestamp(std::chrono::microseconds(micros));
-  return position;
+  return {};
 }
 
-void AddStatus(Params& params, const ListFilter& filter) {
-  if (filter.status) {
-    params.Text(ToString(*filter.status));
-  } else {
-    params.Null();
+std::string_view PlaceStatement(ListOrder order) {
+  switch (order) {
+    case ListOrder::kLive: return queries::kPlaceLive;
+    case ListOrder::kDelivered: return queries::kPlaceDelivered;
+    case ListOrder::kAggregate: return queries::kPlaceAggregate;
+    case ListOrder::kTenant: return queries::kPlaceTenant;
   }
-}
-
-Params LiveParams(const ListFilter& filter, const Position& after, std::int64_t limit) {
-  Params params;
-  params.Int8(limit).Time(after.at).Int8(after.seq);
-  AddStatus(params, filter);
-  params.TextUnlessEmpty(filter.topic).TextUnlessEmpty(filter.key).UuidOrNull(filter.tenant_id);
-  if (filter.status == MessageStatus::kDelivered) return params;
-  if (filter.status) {
-    params.Bool(filter.status == MessageStatus::kDead);
-  } else {
-    params.Null();
-  }
-  return params;
-}
-
-Params AggregateParams(const ListFilter& filter, const Position& after, std::int64_t limit) {
-  Params params;
-  params.Int8(limit).Int8(after.seq).Text(filter.aggregate_type).Text(filter.aggregate_id);
-  AddStatus(params, filter);
-  params.TextUnlessEmpty(filter.topic).TextUnlessEmpty(filter.key).UuidOrNull(filter.tenant_id);
-  return params;
-}
-
-Params TenantParams(const ListFilter& filter, const Position& after, std::int64_t limit) {
-  Params params;
-  params.Int8(limit).Int8(after.seq).UuidOrNull(filter.tenant_id);
-  AddStatus(params, filter);
-  params.TextUnlessEmpty(filter.topic).TextUnlessEmpty(filter.key);
-  return params;
+  return {};
 }
 
 }  // namespace
 
-Result<ListQuery> MakeListQuery(const ListFilter& filter) {
-  const ListKind kind = KindOf(filter);
-  OUTBOX_ASSIGN_OR_RETURN(const Position after, ReadPosition(kind, filter.after));
-  const auto limit = static_cast<std::int64_t>(filter.limit) + 1;
-  switch (kind) {
-    case ListKind::kLive: return ListQuery{queries::kListLive, LiveParams(filter, after, limit)};
-    case ListKind::kDelivered:
-      return ListQuery{queries::kListDelivered, LiveParams(filter, after, limit)};
-    case ListKind::kAggregate:
-      return ListQuery{queries::kListAggregate, AggregateParams(filter, after, limit)};
-    case ListKind::kTenant:
-      return ListQuery{filter.status == MessageStatus::kDelivered ? queries::kListTenant
-                                                                  : queries::kListTenantLive,
-                       TenantParams(filter, after, limit)};
-  }
-  return Status::Permanent(Code::kInternal, "unknown kind of list");
+ListQuery::ListQuery(const ListFilter& filter, const Scope& scope)
+    : filter_(filter), scope_(scope), order_(OrderOf(filter, scope)) {}
+
+Result<ListQuery> ListQuery::Make(const ListFilter& filter, const Scope& scope) {
+  ListQuery query(filter, scope);
+  OUTBOX_ASSIGN_OR_RETURN(query.start_, ReadPosition(query.order_, filter.after));
+  return query;
 }
 
-std::string PositionAfter(const ListFilter& filter, const StoredMessage& last) {
-  const ListKind kind = KindOf(filter);
-  const Timestamp at = kind == ListKind::kDelivered ? last.processed_at.value_or(Timestamp::max())
-                                                    : last.message.available_at;
-  return base::StrCat(static_cast<char>(kind), ".", at.time_since_epoch().count(), ".",
-                      last.message.seq);
+void ListQuery::AddFilter(Params& params) const {
+  const StatusColumns columns = ColumnsOf(filter_.status);
+  params.TextUnlessEmpty(columns.status.value_or("")).BoolOrNull(columns.tried);
+  params.TextUnlessEmpty(filter_.topic).TextUnlessEmpty(filter_.key);
+  params.TimeOrNull(filter_.created_from).TimeOrNull(filter_.created_until);
+  params.TextUnlessEmpty(filter_.error_contains);
+}
+
+void ListQuery::AddDead(Params& params) const {
+  std::optional<bool> dead;
+  if (filter_.status) dead = filter_.status == ListStatus::kDead;
+  params.BoolOrNull(dead);
+}
+
+Query ListQuery::Place(std::size_t rows) const {
+  const auto count = static_cast<std::int64_t>(rows);
+  Params params;
+  switch (order_) {
+    case ListOrder::kLive:
+      params.Time(AtTime(start_.at)).Int8(start_.seq).Int8(count);
+      AddDead(params);
+      break;
+    case ListOrder::kDelivered: params.Time(AtTime(start_.at)).Int8(count); break;
+    case ListOrder::kAggregate:
+      params.Int8(start_.seq).Int8(count);
+      params.Text(filter_.aggregate_type).Text(filter_.aggregate_id);
+      break;
+    case ListOrder::kTenant: {
+      const TenantRows wanted = TenantRowsOf(filter_);
+      params.UuidOrNull(scope_.tenant()).Int8(start_.seq).Int8(count);
+      params.Bool(wanted.live).Bool(wanted.delivered);
+      break;
+    }
+  }
+  return {PlaceStatement(order_), std::move(params)};
+}
+
+std::optional<ListPosition> ListQuery::ReadPlace(const Rows& rows) const {
+  if (rows.size() == 0) return std::nullopt;
+  switch (order_) {
+    case ListOrder::kLive:
+      return ListPosition{rows.Time(0, 0).time_since_epoch().count(), rows.Int8(0, 1)};
+    // All rows of that moment are looked at.
+    case ListOrder::kDelivered: return ListPosition{rows.Time(0, 0).time_since_epoch().count(), 0};
+    case ListOrder::kAggregate:
+    case ListOrder::kTenant: break;
+  }
+  return ListPosition{0, rows.Int8(0, 0)};
+}
+
+Params ListQuery::PageParams(std::size_t offset) const {
+  Params params;
+  params.Int8(static_cast<std::int64_t>(filter_.limit) + 1);
+  AddFilter(params);
+  switch (order_) {
+    case ListOrder::kLive:
+      params.Time(AtTime(start_.at)).Int8(start_.seq);
+      params.Time(end_ ? AtTime(end_->at) : Timestamp::max()).Int8(end_ ? end_->seq : kLast);
+      AddDead(params);
+      break;
+    case ListOrder::kDelivered:
+      params.Time(AtTime(start_.at)).Int8(start_.seq);
+      params.Time(end_ ? AtTime(end_->at) : Timestamp::min());
+      break;
+    case ListOrder::kAggregate:
+      params.Int8(start_.seq).Int8(end_ ? end_->seq : 0);
+      params.Text(filter_.aggregate_type).Text(filter_.aggregate_id).UuidOrNull(scope_.tenant());
+      break;
+    case ListOrder::kTenant: {
+      const TenantRows wanted = TenantRowsOf(filter_);
+      params.UuidOrNull(scope_.tenant()).Int8(start_.seq).Int8(end_ ? end_->seq : 0);
+      params.Int8(static_cast<std::int64_t>(offset)).Bool(wanted.live).Bool(wanted.delivered);
+      break;
+    }
+  }
+  return params;
+}
+
+Query ListQuery::Page(std::size_t offset) const {
+  return {PageStatement(order_), PageParams(offset)};
+}
+
+Query ListQuery::Count(std::size_t rows) const {
+  const TenantRows wanted = TenantRowsOf(filter_);
+  Params params;
+  params.Int8(static_cast<std::int64_t>(rows));
+  AddFilter(params);
+  params.UuidOrNull(scope_.tenant()).Bool(wanted.live).Bool(wanted.delivered);
+  return {queries::kCountTenant, std::move(params)};
+}
+
+std::string ListQuery::NextAfter(const StoredMessage& last) const {
+  const bool delivered = order_ == ListOrder::kDelivered;
+  const Timestamp at =
+      delivered ? last.processed_at.value_or(Timestamp::max()) : last.message.available_at;
+  return WritePosition(order_, {at.time_since_epoch().count(), last.message.seq});
+}
+
+std::string ListQuery::NextAfterEnd() const {
+  return end_ ? WritePosition(order_, *end_) : std::string();
 }
 
 }  // namespace outbox::store::postgres

@@ -121,6 +121,8 @@ Status PostgresMigrator::ApplySwitches(const message::TableName& table,
   const bool strict =
       options.topics ? *options.topics == TopicRule::kStrict : created || strict_now;
   const bool notify = options.notify.value_or(notify_now);
+  const bool isolated_now = now.Bool(0, 2);
+  const bool isolated = options.tenant_isolation.value_or(isolated_now);
   // Creating a trigger locks the table against writers: only where something changes.
   if (created || strict != strict_now) {
     const TopicRule rule = strict ? TopicRule::kStrict : TopicRule::kRelaxed;
@@ -128,6 +130,9 @@ Status PostgresMigrator::ApplySwitches(const message::TableName& table,
   }
   if (notify != notify_now) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(NotifyScript(table, notify), deadline));
+  }
+  if (isolated != isolated_now) {
+    OUTBOX_RETURN_IF_ERROR(connection_.Run(IsolationScript(table, isolated), deadline));
   }
   return Status::Ok();
 }

@@ -43,6 +43,8 @@ Params& Params::Bool(bool value) {
   return End();
 }
 
+Params& Params::BoolOrNull(std::optional<bool> value) { return value ? Bool(*value) : Null(); }
+
 Params& Params::Int8(std::int64_t value) {
   Begin();
   wire::Put(bytes_, value);
@@ -84,6 +86,10 @@ Params& Params::UuidOrNull(const std::optional<Uuid>& value) {
 }
 
 Params& Params::Time(Timestamp value) { return Int8(wire::FromTimestamp(value)); }
+
+Params& Params::TimeOrNull(const std::optional<Timestamp>& value) {
+  return value ? Time(*value) : Null();
+}
 
 // One dimension, no NULLs, lower bound 1.
 void Params::BeginArray(std::size_t count, std::uint32_t element_type) {

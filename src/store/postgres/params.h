@@ -28,6 +28,7 @@ class Params {
  public:
   Params& Null();
   Params& Bool(bool value);
+  Params& BoolOrNull(std::optional<bool> value);
   Params& Int2(std::int16_t value);
   Params& Int8(std::int64_t value);
   Params& Int4(std::optional<int> value);
@@ -38,6 +39,7 @@ class Params {
   Params& UuidOrNull(const std::optional<Uuid>& value);
   // timestamptz; Timestamp::min() and max() are -infinity and infinity.
   Params& Time(Timestamp value);
+  Params& TimeOrNull(const std::optional<Timestamp>& value);
 
   Params& Int2Array(std::span<const std::int16_t> values);
   Params& Int8Array(std::span<const std::int64_t> values);

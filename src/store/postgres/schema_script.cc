@@ -40,6 +40,10 @@ std::string NotifyScript(const message::TableName& table, bool on) {
   return script;
 }
 
+std::string IsolationScript(const message::TableName& table, bool on) {
+  return table.Render(on ? queries::kTableIsolationOn : queries::kTableIsolationOff);
+}
+
 std::string GrantsScript(const message::TableName& table) {
   return table.Render(queries::kTableGrants);
 }
@@ -54,6 +58,7 @@ std::string CompleteScript(const message::TableName& table, const MigrateOptions
   }
   script += "\n" + TopicsScript(table, options.topics.value_or(TopicRule::kStrict));
   if (options.notify.value_or(false)) script += "\n" + NotifyScript(table, true);
+  if (options.tenant_isolation.value_or(false)) script += "\n" + IsolationScript(table, true);
   return base::StrCat(script, "\n", GrantsScript(table), "\nCOMMIT;\n");
 }
 

@@ -16,6 +16,7 @@ std::string SharedVersion();
 
 std::string TopicsScript(const message::TableName& table, TopicRule rule);
 std::string NotifyScript(const message::TableName& table, bool on);
+std::string IsolationScript(const message::TableName& table, bool on);
 std::string GrantsScript(const message::TableName& table);
 
 // All of it for one new table, as one transaction for psql.

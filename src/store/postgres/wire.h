@@ -35,9 +35,13 @@ T Get(const char* bytes) noexcept {
 inline constexpr std::int64_t kEpochMicros = 946'684'800'000'000;
 
 inline std::int64_t FromTimestamp(Timestamp at) noexcept {
-  if (at == Timestamp::min()) return std::numeric_limits<std::int64_t>::min();
-  if (at == Timestamp::max()) return std::numeric_limits<std::int64_t>::max();
-  return at.time_since_epoch().count() - kEpochMicros;
+  // What PostgreSQL can not hold is as good as infinite.
+  constexpr std::int64_t kFirst = -211'813'488'000'000'000 + kEpochMicros;
+  constexpr std::int64_t kLast = 9'223'371'331'200'000'000;
+  const std::int64_t micros = at.time_since_epoch().count();
+  if (micros < kFirst) return std::numeric_limits<std::int64_t>::min();
+  if (micros >= kLast) return std::numeric_limits<std::int64_t>::max();
+  return micros - kEpochMicros;
 }
 
 inline Timestamp ToTimestamp(std::int64_t micros) noexcept {

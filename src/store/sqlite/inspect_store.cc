@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text.h"
 #include "sql/sqlite.h"
 #include "store/sqlite/connection_slot.h"
 #include "store/sqlite/list_query.h"
+#include "store/sqlite/repair_query.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/table.h"
 
@@ -17,56 +17,67 @@ namespace {
 constexpr std::int64_t kCountedMax = 100'000;
 constexpr std::int64_t kUnlimited = -1;
 
-std::string ToJsonArray(const std::vector<Uuid>& ids) {
-  std::vector<std::string> quoted;
-  for (const Uuid& id : ids) quoted.push_back(base::StrCat("\"", id.ToString(), "\""));
-  return base::StrCat("[", base::Join(quoted, ","), "]");
-}
-
 class SqliteInspectStore final : public InspectStore {
  public:
   SqliteInspectStore(const std::string& path, message::TableName table)
       : table_(std::move(table)), connection_(path) {}
 
-  Result<ListPage> List(const ListFilter& filter, Deadline deadline) override {
+  Result<ListPage> List(const Scope& scope, const ListFilter& filter, Deadline deadline) override {
     return connection_.Use(deadline,
-                           [&](Connection& on) { return ListMessages(on, table_, filter); });
+                           [&](Connection& on) { return ListMessages(on, table_, scope, filter); });
   }
 
-  Result<std::optional<StoredMessage>> Get(const Uuid& id, Deadline deadline) override {
-    return connection_.Use(deadline, [&](Connection& on) { return GetOn(on, id); });
+  Result<NumberedPage> ListNumbered(const Scope& scope, const ListFilter& filter,
+                                    std::size_t number, Deadline deadline) override {
+    return connection_.Use(deadline, [&](Connection& on) {
+      return ListNumberedMessages(on, table_, scope, filter, number);
+    });
   }
 
-  Result<TableStats> Stats(bool exact, Deadline deadline) override {
-    return connection_.Use(deadline, [&](Connection& on) { return StatsOn(on, exact); });
+  Result<std::optional<StoredMessage>> Get(const Scope& scope, const Uuid& id,
+                                           Deadline deadline) override {
+    return connection_.Use(deadline, [&](Connection& on) { return GetOn(on, scope, id); });
   }
 
-  Result<std::size_t> Retry(const RepairTarget& target, bool dry_run, std::size_t limit,
-                            Deadline deadline) override {
-    const Repair repair{target, sql::sqlite::kRepairRetry, false, dry_run, limit};
-    return connection_.Use(deadline, [&](Connection& on) { return RepairOn(on, repair); });
+  Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) override {
+    return connection_.Use(deadline, [&](Connection& on) {
+      return scope.tenant() ? TenantStatsOn(on, *scope.tenant(), exact) : StatsOn(on, exact);
+    });
   }
 
-  Result<std::size_t> Delete(const RepairTarget& target, bool dry_run, std::size_t limit,
-                             Deadline deadline) override {
-    const Repair repair{target, sql::sqlite::kRepairDelete, true, dry_run, limit};
-    return connection_.Use(deadline, [&](Connection& on) { return RepairOn(on, repair); });
+  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) override {
+    return connection_.Use(deadline, [&](Connection& on) {
+      return RepairOne(on, table_, RepairKind::kRetry, scope, id);
+    });
+  }
+
+  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) override {
+    return connection_.Use(deadline, [&](Connection& on) {
+      return RepairOne(on, table_, RepairKind::kDelete, scope, id);
+    });
+  }
+
+  Result<std::size_t> Retry(const Scope& scope, const RepairTarget& target, bool dry_run,
+                            std::size_t limit, Deadline deadline) override {
+    const RepairMany repair{RepairKind::kRetry, scope, target, dry_run, limit};
+    return connection_.Use(deadline, [&](Connection& on) { return Repair(on, table_, repair); });
+  }
+
+  Result<std::size_t> Delete(const Scope& scope, const RepairTarget& target, bool dry_run,
+                             std::size_t limit, Deadline deadline) override {
+    const RepairMany repair{RepairKind::kDelete, scope, target, dry_run, limit};
+    return connection_.Use(deadline, [&](Connection& on) { return Repair(on, table_, repair); });
   }
 
  private:
-  struct Repair {
-    const RepairTarget& target;
-    std::string_view statement;
-    bool pending_too;
-    bool dry_run;
-    std::size_t limit;
-  };
-
-  Result<std::optional<StoredMessage>> GetOn(Connection& connection, const Uuid& id) {
+  Result<std::optional<StoredMessage>> GetOn(Connection& connection, const Scope& scope,
+                                             const Uuid& id) {
     const std::string text = id.ToString();
+    const std::string tenant = scope.tenant() ? scope.tenant()->ToString() : "";
     OUTBOX_ASSIGN_OR_RETURN(Query query,
                             connection.Prepare(Render(table_, sql::sqlite::kGetMessage)));
     query.Bind(1, text);
+    if (!tenant.empty()) query.Bind(2, tenant);
     OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
     if (!found) return std::optional<StoredMessage>();
     StoredMessage stored = ReadStored(query, table_);
@@ -78,6 +89,25 @@ class SqliteInspectStore final : public InspectStore {
       if (!more) return std::optional(std::move(stored));
       stored.deliveries.push_back(ReadDelivery(list));
     }
+  }
+
+  Result<TableStats> TenantStatsOn(Connection& connection, const Uuid& id, bool exact) {
+    const std::int64_t cap = exact ? kUnlimited : kCountedMax;
+    const std::string tenant = id.ToString();
+    TableStats stats;
+    OUTBOX_ASSIGN_OR_RETURN(Query live,
+                            connection.Prepare(Render(table_, sql::sqlite::kStatsTenant)));
+    OUTBOX_RETURN_IF_ERROR(live.Bind(1, tenant).Bind(2, cap).Step().error());
+    ReadLive(live, stats);
+    stats.dead = live.Int(6);
+    if (!live.IsNull(7)) stats.oldest_age = std::chrono::milliseconds(live.Int(7));
+    stats.capped = !exact && live.Int(0) == kCountedMax;
+    OUTBOX_ASSIGN_OR_RETURN(Query delivered,
+                            connection.Prepare(Render(table_, sql::sqlite::kStatsTenantDelivered)));
+    OUTBOX_RETURN_IF_ERROR(delivered.Bind(1, tenant).Bind(2, cap).Step().error());
+    stats.delivered = delivered.Int(0);
+    stats.delivered_exact = exact || stats.delivered < kCountedMax;
+    return stats;
   }
 
   Result<TableStats> StatsOn(Connection& connection, bool exact) {
@@ -102,12 +132,17 @@ class SqliteInspectStore final : public InspectStore {
     OUTBOX_ASSIGN_OR_RETURN(Query query,
                             connection.Prepare(Render(table_, sql::sqlite::kStatsLive)));
     OUTBOX_RETURN_IF_ERROR(query.Bind(1, cap).Step().error());
+    ReadLive(query, stats);
+    return query.Int(0);
+  }
+
+  // The columns that stats_live.sql and stats_tenant.sql share.
+  static void ReadLive(const Query& query, TableStats& stats) {
     stats.pending = query.Int(1);
     stats.due = query.Int(2);
     stats.retrying = query.Int(3);
     stats.processing = query.Int(4);
     stats.stale = query.Int(5);
-    return query.Int(0);
   }
 
   Result<std::int64_t> Number(Connection& connection, std::string_view sql,
@@ -124,43 +159,6 @@ class SqliteInspectStore final : public InspectStore {
     OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
     if (found) stats.oldest_age = std::chrono::milliseconds(query.Int(0));
     return Status::Ok();
-  }
-
-  Result<std::size_t> RepairOn(Connection& connection, const Repair& repair) {
-    if (repair.dry_run) {
-      OUTBOX_ASSIGN_OR_RETURN(const auto rows, TargetRows(connection, repair));
-      return rows.size();
-    }
-    OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
-    OUTBOX_ASSIGN_OR_RETURN(const auto rows, TargetRows(connection, repair));
-    const std::string sql = Render(table_, repair.statement);
-    for (const std::int64_t seq : rows) {
-      OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql));
-      OUTBOX_RETURN_IF_ERROR(query.Bind(1, seq).Run().error());
-    }
-    OUTBOX_RETURN_IF_ERROR(transaction.Commit());
-    return rows.size();
-  }
-
-  Result<std::vector<std::int64_t>> TargetRows(Connection& connection, const Repair& repair) {
-    const bool all_dead = repair.target.all_dead;
-    const std::string ids = ToJsonArray(repair.target.ids);
-    const auto limit = static_cast<std::int64_t>(repair.limit);
-    OUTBOX_ASSIGN_OR_RETURN(
-        Query query, connection.Prepare(Render(
-                         table_, all_dead ? sql::sqlite::kTargetDead : sql::sqlite::kTargetIds)));
-    if (all_dead) {
-      if (!repair.target.topic.empty()) query.Bind(1, repair.target.topic);
-      query.Bind(2, limit);
-    } else {
-      query.Bind(1, ids).Bind(2, repair.pending_too ? 1 : 0).Bind(3, limit);
-    }
-    std::vector<std::int64_t> rows;
-    while (true) {
-      OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
-      if (!found) return rows;
-      rows.push_back(query.Int(0));
-    }
   }
 
   message::TableName table_;

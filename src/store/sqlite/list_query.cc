@@ -1,74 +1,33 @@
 #include "store/sqlite/list_query.h"
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 
-#include "base/text.h"
 #include "sql/sqlite.h"
+#include "store/list_order.h"
 #include "store/sqlite/table.h"
 
 namespace outbox::store::sqlite {
 namespace {
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-// Rows looked at for one page.
+// Rows looked at for one page, and for one count.
 constexpr std::int64_t kScanMax = 100'000;
 // Columns of the list queries after those of a stored message.
 constexpr int kWanted = 22;
 
-// Where a page starts: after this row in the order of its query.
-struct Position {
-  std::int64_t at;  // available_at or processed_at; 0 in the orders by seq alone
-  std::int64_t seq;
-};
-
-enum class Order : std::uint8_t { kLive, kDead, kDelivered, kAggregate, kTenant };
-
-Order ChooseOrder(const ListFilter& filter) {
-  if (!filter.aggregate_id.empty()) return Order::kAggregate;
-  if (filter.tenant_id) return Order::kTenant;
-  if (filter.status == MessageStatus::kDelivered) return Order::kDelivered;
-  if (filter.status == MessageStatus::kDead) return Order::kDead;
-  return Order::kLive;
-}
-
-std::string_view StatementOf(Order order) {
+std::string_view StatementOf(ListOrder order, bool dead) {
   switch (order) {
-    case Order::kLive: return sql::sqlite::kListLive;
-    case Order::kDead: return sql::sqlite::kListDead;
-    case Order::kDelivered: return sql::sqlite::kListDelivered;
-    case Order::kAggregate: return sql::sqlite::kListAggregate;
-    case Order::kTenant: return sql::sqlite::kListTenant;
+    case ListOrder::kLive: return dead ? sql::sqlite::kListDead : sql::sqlite::kListLive;
+    case ListOrder::kDelivered: return sql::sqlite::kListDelivered;
+    case ListOrder::kAggregate: return sql::sqlite::kListAggregate;
+    case ListOrder::kTenant: return sql::sqlite::kListTenant;
   }
   return {};
-}
-
-Position FirstPosition(Order order) {
-  const bool ascending = order == Order::kLive || order == Order::kDead;
-  return ascending ? Position{std::numeric_limits<std::int64_t>::min(), 0}
-                   : Position{kLargest, kLargest};
-}
-
-// "<at>-<seq>"
-std::string FormatPosition(const Position& position) {
-  return base::StrCat(position.at, "-", position.seq);
-}
-
-Result<Position> ParsePosition(std::string_view text) {
-  Position position{};
-  const char* end = text.data() + text.size();
-  const auto at = std::from_chars(text.data(), end, position.at);
-  if (at.ec == std::errc() && at.ptr != end && *at.ptr == '-') {
-    const auto seq = std::from_chars(at.ptr + 1, end, position.seq);
-    if (seq.ec == std::errc() && seq.ptr == end) return position;
-  }
-  return Status::Invalid(
-             base::StrCat("after: '", base::CleanError(text, 60), "' is not a page position"))
-      .WithHint("pass the `next` of the page before, unchanged");
 }
 
 std::optional<std::string_view> Given(const std::string& text) {
@@ -76,58 +35,138 @@ std::optional<std::string_view> Given(const std::string& text) {
   return text;
 }
 
-Position PositionOf(const Query& row, Order order) {
+ListPosition PositionOf(const Query& row, ListOrder order) {
   constexpr int kSeq = 0;
   constexpr int kAvailableAt = 15;
   constexpr int kProcessedAt = 21;
   const std::int64_t seq = row.Int(kSeq);
-  if (order == Order::kLive || order == Order::kDead) return {row.Int(kAvailableAt), seq};
-  if (order == Order::kDelivered) return {row.Int(kProcessedAt), seq};
+  if (order == ListOrder::kLive) return {row.Int(kAvailableAt), seq};
+  if (order == ListOrder::kDelivered) return {row.Int(kProcessedAt), seq};
   return {0, seq};
 }
 
-Result<ListPage> ReadPage(Query& query, const message::TableName& table, Order order,
-                          std::size_t limit) {
-  ListPage page;
-  Position last{};
-  for (std::int64_t seen = 0;; ++seen) {
-    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
-    const bool full = page.rows.size() == limit || seen == kScanMax;
-    if (found && full) page.next = FormatPosition(last);
-    if (!found || full) return page;
-    last = PositionOf(query, order);
-    if (query.Int(kWanted) != 0) page.rows.push_back(ReadStored(query, table));
+// One list: its filter in the words of the queries. Text is bound as views into it.
+class List {
+ public:
+  List(Connection& connection, const message::TableName& table, const Scope& scope,
+       const ListFilter& filter)
+      : connection_(connection),
+        table_(table),
+        filter_(filter),
+        order_(OrderOf(filter, scope)),
+        columns_(ColumnsOf(filter.status)),
+        tenant_(scope.tenant() ? scope.tenant()->ToString() : "") {}
+
+  Result<ListPage> Read(ListPosition start, std::size_t offset) {
+    // Behind the live ones come the dead.
+    const bool dead = filter_.status == ListStatus::kDead || start.at == kLargest;
+    const std::string sql = Render(table_, StatementOf(order_, dead));
+    OUTBOX_ASSIGN_OR_RETURN(Query query, connection_.Prepare(sql));
+    Bind(query);
+    query.Bind(1, start.at).Bind(2, start.seq).Bind(3, kScanMax + 1);
+    return ReadPage(query, offset);
   }
-}
+
+  Result<std::optional<ListPosition>> FindPlace(std::size_t rows) {
+    const TenantRows wanted = TenantRowsOf(filter_);
+    OUTBOX_ASSIGN_OR_RETURN(Query query,
+                            connection_.Prepare(Render(table_, sql::sqlite::kPlaceTenant)));
+    query.Bind(1, tenant_).Bind(2, static_cast<std::int64_t>(rows));
+    query.Bind(3, wanted.live ? 1 : 0).Bind(4, wanted.delivered ? 1 : 0);
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+    if (!found) return std::optional<ListPosition>();
+    return std::optional(ListPosition{0, query.Int(0)});
+  }
+
+  Status Count(NumberedPage& page) {
+    OUTBOX_ASSIGN_OR_RETURN(Query query,
+                            connection_.Prepare(Render(table_, sql::sqlite::kCountTenant)));
+    Bind(query);
+    query.Bind(3, kScanMax);
+    OUTBOX_RETURN_IF_ERROR(query.Step().error());
+    page.total = query.Int(0);
+    page.total_capped = query.Int(1) >= kScanMax;
+    return Status::Ok();
+  }
+
+ private:
+  static std::optional<std::int64_t> Millis(const std::optional<Timestamp>& at) {
+    if (!at) return std::nullopt;
+    return std::chrono::ceil<std::chrono::milliseconds>(*at).time_since_epoch().count();
+  }
+
+  void Bind(Query& query) {
+    std::optional<std::int64_t> tried;
+    if (columns_.tried) tried = *columns_.tried ? 1 : 0;
+    query.Bind(4, columns_.status).Bind(5, Given(filter_.topic)).Bind(6, Given(tenant_));
+    query.Bind(7, Given(filter_.key)).Bind(10, tried);
+    query.Bind(11, Millis(filter_.created_from)).Bind(12, Millis(filter_.created_until));
+    query.Bind(13, Given(filter_.error_contains));
+    if (order_ == ListOrder::kAggregate) {
+      query.Bind(8, filter_.aggregate_type).Bind(9, filter_.aggregate_id);
+    }
+    if (order_ == ListOrder::kTenant) {
+      const TenantRows wanted = TenantRowsOf(filter_);
+      query.Bind(14, wanted.live ? 1 : 0).Bind(15, wanted.delivered ? 1 : 0);
+    }
+  }
+
+  Result<ListPage> ReadPage(Query& query, std::size_t offset) {
+    const std::size_t limit = std::max<std::size_t>(filter_.limit, 1);
+    ListPage page;
+    ListPosition last{};
+    for (std::int64_t seen = 0;; ++seen) {
+      OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+      const bool full = page.rows.size() == limit || seen == kScanMax;
+      if (found && full) page.next = WritePosition(order_, last);
+      if (!found || full) return page;
+      last = PositionOf(query, order_);
+      if (query.Int(kWanted) == 0) continue;
+      if (offset > 0) {
+        --offset;
+      } else {
+        page.rows.push_back(ReadStored(query, table_));
+      }
+    }
+  }
+
+  Connection& connection_;
+  const message::TableName& table_;
+  const ListFilter& filter_;
+  const ListOrder order_;
+  const StatusColumns columns_;
+  const std::string tenant_;
+};
 
 }  // namespace
 
 Result<ListPage> ListMessages(Connection& connection, const message::TableName& table,
-                              const ListFilter& filter) {
-  Order order = ChooseOrder(filter);
-  Position start = FirstPosition(order);
-  if (!filter.after.empty()) {
-    OUTBOX_ASSIGN_OR_RETURN(start, ParsePosition(filter.after));
-    // The live ones are behind this page; what follows is the dead.
-    if (order == Order::kLive && start.at == kLargest) order = Order::kDead;
-  }
-  std::optional<std::string_view> status;
-  if (filter.status) status = ToString(*filter.status);
-  const std::string tenant = filter.tenant_id ? filter.tenant_id->ToString() : "";
+                              const Scope& scope, const ListFilter& filter) {
+  OUTBOX_RETURN_IF_ERROR(Validate(filter, scope));
+  OUTBOX_ASSIGN_OR_RETURN(const ListPosition start,
+                          ReadPosition(OrderOf(filter, scope), filter.after));
+  return List(connection, table, scope, filter).Read(start, 0);
+}
 
-  const std::string sql = Render(table, StatementOf(order));
-  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql));
-  query.Bind(1, start.at)
-      .Bind(2, start.seq)
-      .Bind(3, kScanMax + 1)
-      .Bind(4, status)
-      .Bind(5, Given(filter.topic))
-      .Bind(6, Given(tenant))
-      .Bind(7, Given(filter.key));
-  if (order == Order::kAggregate) {
-    query.Bind(8, filter.aggregate_type).Bind(9, filter.aggregate_id);
+Result<NumberedPage> ListNumberedMessages(Connection& connection, const message::TableName& table,
+                                          const Scope& scope, const ListFilter& filter,
+                                          std::size_t number) {
+  OUTBOX_RETURN_IF_ERROR(Validate(filter, scope));
+  OUTBOX_ASSIGN_OR_RETURN(std::size_t offset, OffsetOf(number, filter, scope));
+  List list(connection, table, scope, filter);
+  NumberedPage page;
+  OUTBOX_RETURN_IF_ERROR(list.Count(page));
+  ListPosition start{0, kLargest};
+  if (!LooksAtRows(filter, scope) && offset > 0) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto place, list.FindPlace(offset));
+    if (!place) return page;
+    start = *place;
+    offset = 0;
   }
-  return ReadPage(query, table, order, std::max<std::size_t>(filter.limit, 1));
+  OUTBOX_ASSIGN_OR_RETURN(ListPage read, list.Read(start, offset));
+  page.rows = std::move(read.rows);
+  page.next = std::move(read.next);
+  return page;
 }
 
 }  // namespace outbox::store::sqlite

@@ -102,6 +102,13 @@ Result<std::vector<int>> DownOn(Connection& connection, const TableName& table, 
   return undone;
 }
 
+// Who can read the file can read every row; saying otherwise would be worse than refusing.
+Status RefuseIsolation(const MigrateOptions& options) {
+  if (!options.tenant_isolation.value_or(false)) return Status::Ok();
+  return Status::Invalid("tenant isolation: SQLite has no row level security")
+      .WithHint("use PostgreSQL, or leave the option out");
+}
+
 class SqliteMigrator final : public Migrator {
  public:
   explicit SqliteMigrator(std::string path) : path_(std::move(path)) {}
@@ -114,6 +121,7 @@ class SqliteMigrator final : public Migrator {
   }
 
   Result<std::vector<int>> Up(const MigrateOptions& options, Deadline deadline) override {
+    OUTBOX_RETURN_IF_ERROR(RefuseIsolation(options));
     OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
     OUTBOX_ASSIGN_OR_RETURN(auto connection, Connection::Open(path_, OpenMode::kCreate, deadline));
     return UpOn(*connection, name, options.topics);
@@ -127,6 +135,7 @@ class SqliteMigrator final : public Migrator {
   }
 
   Result<std::string> Print(const MigrateOptions& options) override {
+    OUTBOX_RETURN_IF_ERROR(RefuseIsolation(options));
     OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
     std::string script = base::StrCat("BEGIN IMMEDIATE;\n\n", sql::sqlite::kCreateRegistry, "\n");
     for (const sql::Migration& migration : kMigrations) {

@@ -1,0 +1,20 @@
+-- Deletes one message that is pending or dead, and tells how it was found.
+--
+-- $1 id, $2 tenant (null does not limit)
+-- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey.
+-- No row: there is none. A row that somebody holds is found and not changed.
+WITH found AS (
+  SELECT status FROM {{table}}
+  WHERE id = $1::uuid AND ($2::uuid IS NULL OR (tenant_id = $2) IS TRUE)
+), target AS MATERIALIZED (
+  SELECT ctid FROM {{table}}
+  WHERE id = $1 AND ($2 IS NULL OR (tenant_id = $2) IS TRUE)
+    AND status IN ('pending', 'dead')
+  FOR UPDATE SKIP LOCKED
+), changed AS (
+  DELETE FROM {{table}} AS m
+  WHERE m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id
+), deliveries AS (
+  DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM changed)
+)
+SELECT status, EXISTS (SELECT FROM changed) FROM found

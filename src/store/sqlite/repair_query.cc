@@ -1,0 +1,140 @@
+#include "store/sqlite/repair_query.h"
+
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "sql/sqlite.h"
+#include "store/sqlite/table.h"
+
+namespace outbox::store::sqlite {
+namespace {
+
+constexpr std::int64_t kDeadAt = std::numeric_limits<std::int64_t>::max();
+
+std::string ToJsonArray(const std::vector<Uuid>& ids) {
+  std::vector<std::string> quoted;
+  for (const Uuid& id : ids) quoted.push_back(base::StrCat("\"", id.ToString(), "\""));
+  return base::StrCat("[", base::Join(quoted, ","), "]");
+}
+
+std::string TenantText(const Scope& scope) {
+  return scope.tenant() ? scope.tenant()->ToString() : std::string();
+}
+
+void BindUnlessEmpty(Query& query, int parameter, const std::string& text) {
+  if (!text.empty()) query.Bind(parameter, text);
+}
+
+void BindTime(Query& query, int parameter, const std::optional<Timestamp>& at) {
+  if (!at) return;
+  query.Bind(parameter,
+             std::chrono::ceil<std::chrono::milliseconds>(*at).time_since_epoch().count());
+}
+
+Result<std::vector<std::int64_t>> ReadSeqs(Query& query) {
+  std::vector<std::int64_t> rows;
+  while (true) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+    if (!found) return rows;
+    rows.push_back(query.Int(0));
+  }
+}
+
+Result<std::vector<std::int64_t>> TargetIds(Connection& connection, const message::TableName& table,
+                                            const RepairMany& repair) {
+  const std::string ids = ToJsonArray(repair.target.ids);
+  const std::string tenant = TenantText(repair.scope);
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(Render(table, sql::sqlite::kTargetIds)));
+  query.Bind(1, ids).Bind(2, repair.kind == RepairKind::kDelete ? 1 : 0);
+  query.Bind(3, static_cast<std::int64_t>(repair.limit));
+  BindUnlessEmpty(query, 4, tenant);
+  return ReadSeqs(query);
+}
+
+Result<std::vector<std::int64_t>> TargetFiltered(Connection& connection,
+                                                 const message::TableName& table,
+                                                 const RepairMany& repair) {
+  const RepairFilter& filter = *repair.target.filter;
+  const bool dead = filter.status == ListStatus::kDead;
+  const std::string tenant = TenantText(repair.scope);
+  OUTBOX_ASSIGN_OR_RETURN(
+      Query query, connection.Prepare(Render(table, tenant.empty() ? sql::sqlite::kTargetFiltered
+                                                                   : sql::sqlite::kTargetTenant)));
+  query.Bind(1, std::string_view(dead ? "dead" : "pending"));
+  if (tenant.empty()) {
+    query.Bind(2, dead ? kDeadAt : std::numeric_limits<std::int64_t>::min());
+    query.Bind(3, dead ? kDeadAt : kDeadAt - 1);
+  }
+  BindUnlessEmpty(query, 4, tenant);
+  BindUnlessEmpty(query, 5, filter.topic);
+  BindTime(query, 6, filter.created_from);
+  BindTime(query, 7, filter.created_until);
+  BindUnlessEmpty(query, 8, filter.error_contains);
+  query.Bind(9, static_cast<std::int64_t>(repair.limit));
+  return ReadSeqs(query);
+}
+
+Result<std::vector<std::int64_t>> TargetRows(Connection& connection,
+                                             const message::TableName& table,
+                                             const RepairMany& repair) {
+  return repair.target.filter ? TargetFiltered(connection, table, repair)
+                              : TargetIds(connection, table, repair);
+}
+
+// How many rows it changed: none when the row's state does not allow it.
+Result<std::int64_t> Change(Connection& connection, const message::TableName& table,
+                            RepairKind kind, std::int64_t seq) {
+  OUTBOX_ASSIGN_OR_RETURN(
+      Query query,
+      connection.Prepare(Render(table, kind == RepairKind::kRetry ? sql::sqlite::kRepairRetry
+                                                                  : sql::sqlite::kRepairDelete)));
+  return query.Bind(1, seq).Run();
+}
+
+}  // namespace
+
+Result<RepairResult> RepairOne(Connection& connection, const message::TableName& table,
+                               RepairKind kind, const Scope& scope, const Uuid& id) {
+  const std::string text = id.ToString();
+  const std::string tenant = TenantText(scope);
+  OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
+  RepairResult result;
+  std::int64_t seq = 0;
+  {
+    OUTBOX_ASSIGN_OR_RETURN(Query query,
+                            connection.Prepare(Render(table, sql::sqlite::kGetMessage)));
+    query.Bind(1, text);
+    BindUnlessEmpty(query, 2, tenant);
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+    if (!found) return result;
+    const StoredMessage stored = ReadStored(query, table);
+    result.status = stored.status;
+    seq = stored.message.seq;
+  }
+  OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, Change(connection, table, kind, seq));
+  OUTBOX_RETURN_IF_ERROR(transaction.Commit());
+  result.outcome = changed > 0 ? RepairResult::Outcome::kDone : RepairResult::Outcome::kRefused;
+  return result;
+}
+
+Result<std::size_t> Repair(Connection& connection, const message::TableName& table,
+                           const RepairMany& repair) {
+  OUTBOX_RETURN_IF_ERROR(Validate(repair.target));
+  if (repair.dry_run) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto rows, TargetRows(connection, table, repair));
+    return rows.size();
+  }
+  OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
+  OUTBOX_ASSIGN_OR_RETURN(const auto rows, TargetRows(connection, table, repair));
+  for (const std::int64_t seq : rows) {
+    OUTBOX_RETURN_IF_ERROR(Change(connection, table, repair.kind, seq).error());
+  }
+  OUTBOX_RETURN_IF_ERROR(transaction.Commit());
+  return rows.size();
+}
+
+}  // namespace outbox::store::sqlite

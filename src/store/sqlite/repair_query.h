@@ -1,0 +1,30 @@
+// Repair query: retry and delete, for one row, for ids or for what a filter takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "message/table_name.h"
+#include "outbox/status.h"
+#include "store/inspect_store.h"
+#include "store/sqlite/connection.h"
+
+namespace outbox::store::sqlite {
+
+enum class RepairKind : std::uint8_t { kRetry, kDelete };
+
+// Each is one transaction; nothing changes where it fails.
+Result<RepairResult> RepairOne(Connection& connection, const message::TableName& table,
+                               RepairKind kind, const Scope& scope, const Uuid& id);
+
+struct RepairMany {
+  RepairKind kind;
+  const Scope& scope;
+  const RepairTarget& target;
+  bool dry_run;
+  std::size_t limit;
+};
+Result<std::size_t> Repair(Connection& connection, const message::TableName& table,
+                           const RepairMany& repair);
+
+}  // namespace outbox::store::sqlite
