@@ -122,6 +122,21 @@ TEST(HttpLimits, AGigabyteGets413AndCostsNoMemory) {
 #endif
 }
 
+// The control: a body that is kept would have been seen.
+TEST(HttpLimits, ABodyThatIsTakenCostsMemory) {
+  TestServer server({.limits = {.body_bytes_max = 64 << 20}});
+  long held = 0;
+  server.router->Add(Method::kPost, "/hold", [&](const Request& request) {
+    held = ResidentKiB();
+    return Response{.body = std::to_string(request.body.size())};
+  });
+  TestClient client(server.port());
+  const std::string body(32 << 20, 'b');
+  const long before = ResidentKiB();
+  EXPECT_EQ(client.Post("/hold", body).body, std::to_string(body.size()));
+  EXPECT_GT(held - before, 16 * 1024);
+}
+
 TEST(HttpLimits, AHeaderThatTakesTooLongIsGivenUp) {
   TestServer server({.limits = {.header_time = 300ms}});
   TestClient silent(server.port());
