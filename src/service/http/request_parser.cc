@@ -106,17 +106,18 @@ std::size_t RequestParser::Put(std::string_view bytes) {
         machine_->put(boost::asio::const_buffer(bytes.data() + used, bytes.size() - used), error);
     used += took;
     bytes_ += took;
+    const bool wants_more = error == beast_http::error::need_more;
     // The machine forgets what it has taken, and so would let a header grow line by line.
+    const std::size_t waiting = wants_more ? bytes.size() - used : 0;
     const bool head_too_long =
-        state_ == State::kHead &&
-        bytes_ + (error ? bytes.size() - used : 0) > limits_.header_bytes_max;
+        state_ == State::kHead && bytes_ + waiting > limits_.header_bytes_max;
     if (head_too_long || error == beast_http::error::header_limit || machine_->too_many_fields()) {
-      FailHead();
+      FailHead(bytes.substr(used));
     } else if (error == beast_http::error::body_limit) {
       Fail(413, "body_too_large", "The body is too large",
            base::StrCat("At most ", limits_.body_bytes_max, " bytes."));
-    } else if (error == beast_http::error::need_more) {
-      if (bytes.size() - used > limits_.header_bytes_max) {
+    } else if (wants_more) {
+      if (waiting > limits_.header_bytes_max) {
         Fail(400, "bad_request", "The request can not be read",
              Explain(beast_http::error::bad_chunk));
       }
@@ -143,8 +144,8 @@ void RequestParser::Fail(int status, std::string_view code, std::string_view tit
   refusal_ = Problem(status, code, title, detail);
 }
 
-void RequestParser::FailHead() {
-  if (!machine_->started()) {
+void RequestParser::FailHead(std::string_view rest) {
+  if (!machine_->started() && rest.find("\r\n") == std::string_view::npos) {
     Fail(414, "target_too_long", "The request's target is too long",
          base::StrCat("At most ", limits_.target_bytes_max, " bytes."));
   } else {

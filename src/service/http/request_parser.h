@@ -70,7 +70,8 @@ class RequestParser {
   void FinishHead();
   Status SplitTarget();
   void Fail(int status, std::string_view code, std::string_view title, std::string_view detail);
-  void FailHead();
+  // `rest` is what has not been taken of a header that is too long.
+  void FailHead(std::string_view rest);
 
   const Limits limits_;
   std::unique_ptr<Machine> machine_;

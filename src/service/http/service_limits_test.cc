@@ -1,0 +1,223 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+
+#include "service/http/malformed_requests.h"
+#include "service/http/test_server.h"
+
+namespace outbox::service {
+namespace {
+
+using outbox::testing::kPatience;
+using outbox::testing::WaitFor;
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+// Of this process, in KiB; 0 where /proc does not tell.
+long ResidentKiB() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::atol(line.c_str() + 6);
+  }
+  return 0;
+}
+
+TEST(HttpLimits, MalformedRequestsAreRefusedAndNothingBreaks) {
+  TestServer server({.limits = {.header_time = 500ms, .request_time = 500ms}});
+  ASSERT_GE(MalformedRequests().size(), 30u);
+  std::map<int, int> answers;
+  for (const Malformed& malformed : MalformedRequests()) {
+    SCOPED_TRACE(malformed.why);
+    TestClient client(server.port());
+    client.Send(malformed.bytes);
+    client.EndSending();
+    const TestReply reply = client.Read();
+    ++answers[reply.status];
+    EXPECT_TRUE(reply.status == 0 || reply.status == 501 ||
+                (reply.status >= 400 && reply.status < 500))
+        << reply.status;
+    if (reply.status != 0) {
+      EXPECT_EQ(reply.header("content-type"), "application/problem+json");
+    }
+    EXPECT_TRUE(client.ClosedWithin(kPatience));
+  }
+  for (const auto& [status, count] : answers) std::printf("status=%d count=%d\n", status, count);
+  EXPECT_LE(answers[0], 5);
+  TestClient client(server.port());
+  EXPECT_EQ(client.Get("/hello").status, 200);
+}
+
+TEST(HttpLimits, LargeHeadersGet431AndLongTargets414) {
+  TestServer server;
+  TestClient header(server.port());
+  header.Send("GET /hello HTTP/1.1\r\nHost: h\r\nX-Large: " + std::string(20'000, 'x'));
+  EXPECT_EQ(header.Read().status, 431);
+  EXPECT_TRUE(header.ClosedWithin(10s));
+  TestClient target(server.port());
+  EXPECT_EQ(target.Get("/" + std::string(5000, 'a')).status, 414);
+  TestClient endless(server.port());
+  endless.Send("GET /" + std::string(20'000, 'a'));
+  EXPECT_EQ(endless.Read().status, 414);
+  TestClient fits(server.port());
+  EXPECT_EQ(fits.Get("/hello", "X-Large: " + std::string(15'000, 'x') + "\r\n").status, 200);
+}
+
+TEST(HttpLimits, LargeBodiesGet413BeforeTheyAreSent) {
+  TestServer server({.limits = {.body_bytes_max = 1000}});
+  TestClient declared(server.port());
+  declared.Send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n");
+  EXPECT_EQ(declared.Read().status, 413);
+  TestClient asking(server.port());
+  asking.Send(
+      "POST /echo HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n");
+  EXPECT_EQ(asking.Read().status, 413);
+  TestClient chunked(server.port());
+  chunked.Send("POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n");
+  EXPECT_EQ(chunked.Read().status, 413);
+  TestClient fits(server.port());
+  EXPECT_EQ(fits.Post("/echo", std::string(1000, 'x')).status, 200);
+}
+
+TEST(HttpLimits, AnExpectationIsMetWhenTheRequestWillBeTaken) {
+  TestServer server;
+  TestClient client(server.port());
+  client.Send(
+      "POST /echo HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_EQ(client.Read(true).status, 100);
+  client.Send("hello");
+  EXPECT_EQ(client.Read().body, "hello");
+  client.Send(
+      "POST /nowhere HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_EQ(client.Read().status, 404);
+  EXPECT_TRUE(client.ClosedWithin(10s));
+}
+
+// Sends until the server has had enough, both with a length and in chunks.
+TEST(HttpLimits, AGigabyteGets413AndCostsNoMemory) {
+  TestServer server;
+  TestClient(server.port()).Get("/hello");
+  const std::string block(64 * 1024, 'g');
+  const long before = ResidentKiB();
+  for (const bool chunked : {false, true}) {
+    TestClient client(server.port());
+    client.Send(chunked ? "POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                        : "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1073741824\r\n\r\n");
+    std::size_t sent = 0;
+    while (sent < std::size_t{1} << 30) {
+      if (chunked && !client.Send("10000\r\n")) break;
+      if (!client.Send(block)) break;
+      if (chunked && !client.Send("\r\n")) break;
+      sent += block.size();
+    }
+    EXPECT_EQ(client.Read().status, 413);
+    EXPECT_LT(sent, std::size_t{64} << 20);
+    std::printf("chunked=%d sent_kib=%zu\n", chunked ? 1 : 0, sent / 1024);
+  }
+  const long growth = ResidentKiB() - before;
+  std::printf("resident_growth_kib=%ld\n", growth);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(growth, 5 * 1024);
+#endif
+}
+
+// The control: a body that is kept would have been seen.
+TEST(HttpLimits, ABodyThatIsTakenCostsMemory) {
+  TestServer server({.limits = {.body_bytes_max = 64 << 20}});
+  long held = 0;
+  server.router->Add(Method::kPost, "/hold", [&](const Request& request) {
+    held = ResidentKiB();
+    return Response{.body = std::to_string(request.body.size())};
+  });
+  TestClient client(server.port());
+  const std::string body(32 << 20, 'b');
+  const long before = ResidentKiB();
+  EXPECT_EQ(client.Post("/hold", body).body, std::to_string(body.size()));
+  EXPECT_GT(held - before, 16 * 1024);
+}
+
+TEST(HttpLimits, AHeaderThatTakesTooLongIsGivenUp) {
+  TestServer server({.limits = {.header_time = 300ms}});
+  TestClient silent(server.port());
+  TestClient slow(server.port());
+  slow.Send("GET /hello HTTP/1.1\r\nHo");
+  EXPECT_EQ(slow.Read().status, 408);
+  EXPECT_TRUE(slow.ClosedWithin(10s));
+  EXPECT_TRUE(silent.ClosedWithin(10s));
+}
+
+TEST(HttpLimits, ABodyThatTakesTooLongIsGivenUpHoweverItDrips) {
+  TestServer server({.limits = {.request_time = 500ms}});
+  TestClient client(server.port());
+  const auto began = SteadyClock::now();
+  client.Send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
+  while (!client.ClosedWithin(20ms) && SteadyClock::now() - began < kPatience) client.Send("x");
+  EXPECT_LT(SteadyClock::now() - began, 10s);
+  const auto seen = server.observer->Wait(1);
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].status, 408);
+}
+
+TEST(HttpLimits, AnIdleConnectionIsClosedAndABusyOneIsNot) {
+  TestServer server({.limits = {.idle_time = 400ms}});
+  TestClient idle(server.port());
+  TestClient busy(server.port());
+  EXPECT_EQ(idle.Get("/hello").status, 200);
+  const auto began = SteadyClock::now();
+  bool served = true;
+  while (served && SteadyClock::now() - began < 1s) {
+    served = busy.Get("/hello").status == 200;
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_TRUE(served);
+  EXPECT_TRUE(idle.ClosedWithin(10s));
+}
+
+TEST(HttpLimits, AClientThatDoesNotReadIsCutOff) {
+  TestServer server({.limits = {.write_time = 300ms}});
+  TestClient client(server.port(), 4096);
+  client.Send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  const auto seen = server.observer->Wait(1);
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_FALSE(seen[0].complete);
+  EXPECT_TRUE(WaitFor([&] { return server.server->counts().connections == 0; }));
+}
+
+TEST(HttpLimits, OneConnectionTooManyIsTurnedAway) {
+  TestServer server({.limits = {.connections_max = 3}});
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<TestClient>(server.port()));
+    EXPECT_EQ(clients.back()->Get("/hello").status, 200);
+  }
+  TestClient refused(server.port());
+  const TestReply reply = refused.Read();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.header("retry-after"), "1");
+  EXPECT_TRUE(refused.ClosedWithin(10s));
+  EXPECT_EQ(server.server->counts().refused, 1u);
+  clients.pop_back();
+  ASSERT_TRUE(WaitFor([&] { return server.server->counts().connections == 2; }));
+  TestClient welcome(server.port());
+  EXPECT_EQ(welcome.Get("/hello").status, 200);
+}
+
+TEST(HttpLimits, OneAddressMayBeLimited) {
+  TestServer server({.limits = {.connections_per_address_max = 1}});
+  TestClient first(server.port());
+  EXPECT_EQ(first.Get("/hello").status, 200);
+  TestClient second(server.port());
+  EXPECT_EQ(second.Read().status, 503);
+}
+
+TEST(HttpLimits, AConnectionServesOnlySoManyRequests) {
+  TestServer server({.limits = {.requests_per_connection_max = 2}});
+  TestClient client(server.port());
+  EXPECT_EQ(client.Get("/hello").header("connection"), "");
+  EXPECT_EQ(client.Get("/hello").header("connection"), "close");
+  EXPECT_TRUE(client.ClosedWithin(10s));
+}
+
+}  // namespace
+}  // namespace outbox::service
