@@ -30,7 +30,7 @@ bool StandsStill(const store::TableStats& stats, const std::vector<RelaySeen>& r
   if (stats.due == 0 || !stats.oldest_age || *stats.oldest_age < stalled_after) return false;
   return std::any_of(relays.begin(), relays.end(), [&](const RelaySeen& relay) {
     const bool should = relay.state == RelayState::kRunning || relay.state == RelayState::kStarting;
-    return should && now - std::max(relay.last_settle, since) >= stalled_after;
+    return should && now - std::max({relay.last_settle, relay.state_since, since}) >= stalled_after;
   });
 }
 

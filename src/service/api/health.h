@@ -5,9 +5,9 @@
 //                  tokens are there, and nothing stands still
 //
 // A table stands still when a message has been due for long, and the relays of this process that
-// should deliver it run, are not waiting for their sink, and have settled nothing for as long. A
-// sink that is down is told and is no reason to be taken out of service: the relay would be
-// restarted for nothing.
+// should deliver it have been running for as long, are not waiting for their sink, and have settled
+// nothing. A sink that is down is told and is no reason to be taken out of service: the relay would
+// be restarted for nothing.
 //
 // Threads: any number at once.
 #pragma once

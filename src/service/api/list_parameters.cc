@@ -35,6 +35,9 @@ Result<store::ListFilter> ListParameters(const Query& query) {
   OUTBOX_RETURN_IF_ERROR(text("key", store::kFilterTextBytesMax, filter.key));
   OUTBOX_RETURN_IF_ERROR(text("aggregate_type", store::kFilterTextBytesMax, filter.aggregate_type));
   OUTBOX_RETURN_IF_ERROR(text("aggregate_id", store::kFilterTextBytesMax, filter.aggregate_id));
+  if (filter.aggregate_type.empty() != filter.aggregate_id.empty()) {
+    return Status::Invalid("aggregate_type and aggregate_id go together: give both or none");
+  }
   OUTBOX_RETURN_IF_ERROR(text("error", store::kFilterTextBytesMax, filter.error_contains));
   OUTBOX_RETURN_IF_ERROR(text("after", kPlaceBytesMax, filter.after));
   OUTBOX_ASSIGN_OR_RETURN(filter.created_from, TimeParameter(query, "created_from"));

@@ -13,10 +13,13 @@ std::string TimeOrNull(const std::optional<Timestamp>& at) {
   return at ? base::JsonQuote(base::FormatTimestamp(*at)) : "null";
 }
 
-// A member of the payload as JSON text.
-std::string Member(const nlohmann::json& payload, const char* name, const char* fallback) {
-  if (!payload.is_object() || !payload.contains(name)) return fallback;
-  return payload[name].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+// A member of the payload as JSON text. One of another type than `fallback` is as good as none:
+// producers write what they like, readers are promised a type.
+std::string Member(const nlohmann::json& payload, const char* name, nlohmann::json fallback) {
+  const bool fits =
+      payload.is_object() && payload.contains(name) && payload[name].type() == fallback.type();
+  return (fits ? payload[name] : fallback)
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -40,10 +43,10 @@ std::string NotificationEntry(const store::StoredMessage& stored, std::optional<
       .Add("event_type", message.event_type)
       .Add("aggregate_type", message.aggregate_type)
       .Add("aggregate_id", message.aggregate_id)
-      .AddRaw("title", Member(payload, "title", "\"\""))
-      .AddRaw("body", Member(payload, "body", "\"\""))
-      .AddRaw("severity", Member(payload, "severity", "\"\""))
-      .AddRaw("url", Member(payload, "url", "\"\""))
+      .AddRaw("title", Member(payload, "title", ""))
+      .AddRaw("body", Member(payload, "body", ""))
+      .AddRaw("severity", Member(payload, "severity", ""))
+      .AddRaw("url", Member(payload, "url", ""))
       .Add("status", NotificationStatus(stored))
       // The first attempt is no retry.
       .Add("retry_count", std::max(0, message.attempt - 1))
@@ -55,7 +58,7 @@ std::string NotificationEntry(const store::StoredMessage& stored, std::optional<
       .AddRaw("processed_at", TimeOrNull(stored.processed_at))
       .Add("created_at", base::FormatTimestamp(message.created_at))
       .Add("updated_at", base::FormatTimestamp(stored.updated_at))
-      .AddRaw("metadata", Member(payload, "metadata", "{}"));
+      .AddRaw("metadata", Member(payload, "metadata", nlohmann::json::object()));
   return json.Finish();
 }
 

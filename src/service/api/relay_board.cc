@@ -47,6 +47,7 @@ std::vector<RelaySeen> RelayBoard::Relays() const {
 void RelayBoard::OnStateChanged(std::string_view relay, RelayState state, std::string_view why) {
   const RelaySeen seen = Apply(relay, [&](RelaySeen& changed) {
     changed.state = state;
+    changed.state_since = Clock::now();
     changed.why = why;
   });
   if (on_change_) on_change_(seen);
@@ -71,7 +72,9 @@ void RelayBoard::OnSettled(std::string_view relay, const SettleCounts& counts, D
     changed.dead += counts.dead;
     changed.released += counts.released;
     changed.lost += counts.lost;
-    changed.last_settle = Clock::now();
+    const std::size_t outcomes =
+        counts.delivered + counts.retried + counts.dead + counts.released + counts.lost;
+    if (outcomes > 0) changed.last_settle = Clock::now();
   });
 }
 

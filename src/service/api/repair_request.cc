@@ -29,7 +29,9 @@ Status ReadText(const Json& object, const char* name, std::string& out) {
   if (!object.contains(name)) return Status::Ok();
   if (!object[name].is_string()) return Status::Invalid(base::StrCat(name, ": is not a text"));
   out = object[name].get<std::string>();
-  return Status::Ok();
+  if (!out.empty()) return Status::Ok();
+  // Not "any": what a script failed to fill in must not make a repair wider.
+  return Status::Invalid(base::StrCat(name, ": is empty: leave it out, or say which"));
 }
 
 Status ReadTime(const Json& object, const char* name, std::optional<Timestamp>& out) {

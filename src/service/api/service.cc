@@ -98,6 +98,7 @@ struct Service::Running {
   Health health;
   LiveEvents events;
   std::unique_ptr<StatsSampler> sampler;
+  std::shared_ptr<const Router> all;  // the router that has every route
   bool tls = false;
   std::unique_ptr<Server> server;
 };
@@ -119,6 +120,8 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
   running->AddAdmin(*admin, options);
   if (admin != open) running->AddPublic(*admin, options);
 
+  running->all = admin;
+
   std::vector<ListenerOptions> listeners;
   std::optional<TlsOptions> tls;
   if (!options.tls_certificate.empty()) tls = {options.tls_certificate, options.tls_key};
@@ -135,12 +138,13 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
     running->sampler = StatsSampler::Start(std::move(sampled), options.metrics.sample_interval,
                                            running->parts.metrics, running->parts.board);
   }
-  running->parts.board->Tell(
-      [events = &running->events](const RelaySeen& relay) { events->Changed(relay); });
   OUTBOX_ASSIGN_OR_RETURN(
       running->server,
       Server::Start({.worker_threads = options.workers, .cors_origins = options.cors_origins},
                     std::move(listeners), std::make_shared<AccessLog>(logger)));
+  // Last: had anything failed, there would be nobody left to tell.
+  running->parts.board->Tell(
+      [events = &running->events](const RelaySeen& relay) { events->Changed(relay); });
   return std::unique_ptr<Service>(new Service(std::move(running)));
 }
 
@@ -151,6 +155,8 @@ std::vector<std::string> Service::addresses() const {
   }
   return addresses;
 }
+
+std::vector<std::string> Service::routes() const { return running_->all->Routes(); }
 
 Status Service::Stop(Deadline deadline) {
   running_->events.Close();

@@ -43,6 +43,9 @@ class Service {
   // "http://127.0.0.1:8080", in the order of listen, then admin_listen.
   std::vector<std::string> addresses() const;
 
+  // "GET /api/v1/tables", everything that is offered at any of them.
+  std::vector<std::string> routes() const;
+
   // No new connections; requests under way are finished and streams ended.
   Status Stop(Deadline deadline);
 

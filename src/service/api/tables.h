@@ -23,7 +23,8 @@ namespace outbox::service {
 
 class Tables {
  public:
-  // Gives the session back when it goes, unless a call on it has failed.
+  // Gives the session back when it goes. One that has lost its connection fails one call and
+  // connects again at the next.
   class Session {
    public:
     Session(Tables& tables, std::string table, std::unique_ptr<store::InspectStore> store)
