@@ -105,10 +105,12 @@ class ApiSuite : public ::testing::TestWithParam<ApiParam> {
   void StartService() {
     logger_ = std::make_unique<log::Logger>(log::LogOptions{.format = log::Format::kJson}, log_);
     board_ = std::make_shared<RelayBoard>();
+    switch_ = std::make_shared<RelaySwitch>();
     metrics_ = std::make_shared<MetricsObserver>(options_.metrics);
     auto started = Service::Start(options_, {.backend = *backend_,
                                              .tables = {orders_, notes_},
                                              .board = board_,
+                                             .relay_switch = switch_,
                                              .metrics = metrics_,
                                              .logger = *logger_,
                                              .config_json = R"({"settings":[],"tables":[]})",
@@ -265,6 +267,7 @@ class ApiSuite : public ::testing::TestWithParam<ApiParam> {
   ServiceOptions options_;
   std::unique_ptr<log::Logger> logger_;
   std::shared_ptr<RelayBoard> board_;
+  std::shared_ptr<RelaySwitch> switch_;
   std::shared_ptr<MetricsObserver> metrics_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<OpenApiCheck> check_;

@@ -50,11 +50,14 @@ TEST_P(OpenApiSuite, EveryOperationAnswersAsDocumented) {
       {"GET", "/api/v1/operator/events", OperatorToken(), ""},
       {"POST", base::StrCat("/api/v1/operator/tables/", orders_, "/repair"), OperatorToken(),
        repair},
+      {"POST", base::StrCat("/api/v1/operator/tables/", orders_, "/pause"), OperatorToken(), ""},
+      {"POST", base::StrCat("/api/v1/operator/tables/", orders_, "/resume"), OperatorToken(), ""},
       {"GET", "/healthz", "", ""},
       {"GET", "/readyz", "", ""},
       {"GET", "/metrics", "", ""},
       {"GET", "/openapi.json", "", ""},
       {"GET", "/docs", "", ""}};
+  switch_->Connect([](auto, auto, bool) { return std::size_t{1}; });
   for (const auto& call : calls) {
     EXPECT_EQ(Call(call.method, call.target, call.token, call.body).status, call.status)
         << call.method << " " << call.target;

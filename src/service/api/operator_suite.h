@@ -34,7 +34,9 @@ class OperatorApiSuite : public ApiSuite {
             {"GET", "/api/v1/operator/stats"},
             {"GET", "/api/v1/operator/config"},
             {"GET", "/api/v1/operator/events"},
-            {"POST", base::StrCat("/api/v1/operator/tables/", orders_, "/repair")}};
+            {"POST", base::StrCat("/api/v1/operator/tables/", orders_, "/repair")},
+            {"POST", base::StrCat("/api/v1/operator/tables/", orders_, "/pause")},
+            {"POST", base::StrCat("/api/v1/operator/tables/", orders_, "/resume")}};
   }
 };
 
@@ -193,6 +195,38 @@ TEST_P(OperatorApiSuite, RetryAndDeliveryDoNotDisturbEachOther) {
   EXPECT_TRUE(outbox::testing::WaitFor([&] { return TableStats().at("delivered") == kMessages; }));
   EXPECT_OK((*relay)->Stop());
   for (const Uuid& id : ids) EXPECT_EQ(tries[id], 2);
+}
+
+TEST_P(OperatorApiSuite, HoldsRelaysAndLetsThemGo) {
+  StartService();
+  auto relay =
+      Relay::Start(url_, {.table = orders_},
+                   MakeCallbackSink([](const auto&, auto) { return Status::Ok(); }), board_);
+  ASSERT_OK(relay);
+  switch_->Connect([&](std::string_view table, std::string_view sink, bool hold) -> std::size_t {
+    if (table != orders_ || !sink.empty()) return 0;
+    hold ? (*relay)->Hold() : (*relay)->LetGo();
+    return 1;
+  });
+  const auto turn = [&](const std::string& table, const char* action) {
+    return Call("POST", base::StrCat("/api/v1/operator/tables/", table, action), OperatorToken());
+  };
+  const auto state = [&] {
+    const Json relays = GetJson("/api/v1/operator/relays", OperatorToken()).at("relays");
+    return relays.empty() ? "" : relays[0].at("state").get<std::string>();
+  };
+  EXPECT_EQ(turn(notes_, "/pause").status, 404);
+  EXPECT_EQ(turn(orders_, "/pause?sink=rabbit").status, 404);
+  EXPECT_TRUE(AuditLines().empty());
+  EXPECT_EQ(turn(orders_, "/pause").status, 200);
+  EXPECT_TRUE(outbox::testing::WaitFor([&] { return state() == "held"; }));
+  Enqueue(orders_, {Note(kAnn)});
+  EXPECT_EQ(TableStats().at("pending"), 1);
+  EXPECT_EQ(turn(orders_, "/resume").status, 200);
+  EXPECT_TRUE(outbox::testing::WaitFor([&] { return TableStats().at("delivered") == 1; }));
+  EXPECT_EQ(AuditLines().size(), 2u);
+  switch_->Connect(nullptr);
+  EXPECT_OK((*relay)->Stop());
 }
 
 TEST_P(OperatorApiSuite, LimitsTheRateOfEachToken) {

@@ -25,7 +25,7 @@ struct ServiceParts {
   store::Backend& backend;
   std::vector<std::string> tables;    // those it shows
   std::shared_ptr<RelayBoard> board;  // an observer of the relays
-  std::shared_ptr<RelaySwitch> relay_switch;
+  std::shared_ptr<RelaySwitch> relay_switch = std::make_shared<RelaySwitch>();
   std::shared_ptr<MetricsObserver> metrics;  // another
   const log::Logger& logger;
   std::string config_json;                       // effective settings, secrets masked
