@@ -20,6 +20,7 @@ enum class RelayState : std::uint8_t {
   kRunning,
   kStandby,   // single-active mode, and another relay leads
   kPaused,    // the sink is down; probing
+  kHeld,      // held by somebody: nothing is claimed until it is let go
   kDraining,  // asked to stop; finishing what is held
   kStopped,
 };

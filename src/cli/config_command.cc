@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
-#include "base/json_object.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/table.h"
 #include "config/config.h"
+#include "config/config_json.h"
 #include "config/key.h"
 
 namespace outbox::cli {
@@ -22,74 +22,8 @@ struct ConfigFlags {
   bool json = false;
 };
 
-std::string OriginOf(const config::Resolved& resolved, std::string_view key) {
-  const auto found = resolved.origins.find(key);
-  return (found == resolved.origins.end() ? config::Origin{} : found->second).ToString();
-}
-
-// Calls `each` with a key, its value and its origin: all keys, or those a table may have of its
-// own.
-template <typename Each>
-void ForEachSetting(const config::Resolved& resolved, bool table_keys, Each each) {
-  for (const config::Key& key : config::Keys()) {
-    const bool is_alias = !config::KeysSetBy(key.name).empty();
-    if (is_alias || (table_keys && key.table_name.empty())) continue;
-    each(key, key.PrintMasked(resolved.settings), OriginOf(resolved, key.name));
-  }
-}
-
-std::string SettingsJson(const config::Resolved& resolved, bool table_keys) {
-  std::vector<std::string> settings;
-  ForEachSetting(resolved, table_keys,
-                 [&](const config::Key& key, const auto& value, const auto& origin) {
-                   settings.push_back(base::JsonObject()
-                                          .Add("key", key.name)
-                                          .Add("value", value)
-                                          .Add("origin", origin)
-                                          .Add("environment", key.environment)
-                                          .Finish());
-                 });
-  return base::JsonArray(settings);
-}
-
-std::string RouteJson(const message::Route& route) {
-  std::vector<std::string> sinks;
-  for (const std::string& sink : route.destinations) sinks.push_back(base::JsonQuote(sink));
-  return base::JsonObject()
-      .Add("topics", route.topics)
-      .AddRaw("sinks", base::JsonArray(sinks))
-      .Add("ordered", route.ordered)
-      .Add("on_dead", route.waits_for_dead ? "wait" : "skip")
-      .Finish();
-}
-
-std::string TableJson(const config::TableConfig& table) {
-  base::JsonObject json;
-  json.Add("name", table.name).Add("relays", table.relays).Add("cleans", table.cleans);
-  json.AddRaw("settings", SettingsJson(table, true));
-  if (table.routes.empty()) return json.Finish();
-  std::vector<std::string> routes, sinks;
-  for (const message::Route& route : table.routes) routes.push_back(RouteJson(route));
-  for (const config::Destination& sink : table.destinations) {
-    sinks.push_back(base::JsonObject()
-                        .Add("name", sink.name)
-                        .AddRaw("settings", SettingsJson(sink, true))
-                        .Finish());
-  }
-  return json.AddRaw("routes", base::JsonArray(routes))
-      .AddRaw("sinks", base::JsonArray(sinks))
-      .Finish();
-}
-
-void PrintJson(const config::Config& config) {
-  std::vector<std::string> tables;
-  for (const config::TableConfig& table : config.tables) tables.push_back(TableJson(table));
-  std::cout << base::JsonObject()
-                   .AddRaw("settings", SettingsJson(config, false))
-                   .AddRaw("tables", base::JsonArray(tables))
-                   .Finish()
-            << '\n';
-}
+using config::ForEachSetting;
+using config::OriginOf;
 
 // "orders.# → rabbit, hook (ordered)"
 std::string RouteText(const message::Route& route) {
@@ -140,7 +74,11 @@ Status Run(const ConfigFlags& options) {
   set("database", options.database, "--db");
   set("profile", options.profile, "--profile");
   OUTBOX_ASSIGN_OR_RETURN(const config::Config config, config::Load(sources));
-  options.json ? PrintJson(config) : PrintTable(config);
+  if (options.json) {
+    std::cout << config::ToJson(config) << '\n';
+  } else {
+    PrintTable(config);
+  }
   return Status::Ok();
 }
 

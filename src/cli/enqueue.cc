@@ -13,8 +13,8 @@
 #include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/format.h"
-#include "cli/message_line.h"
 #include "cli/progress.h"
+#include "message/message_line.h"
 #include "message/validate.h"
 
 namespace outbox::cli {
@@ -156,7 +156,7 @@ class BulkEnqueue {
  private:
   void Read(const std::string& line) {
     if (batch_.empty() && refused_in_batch_ == 0) batch_first_line_ = line_number_;
-    auto message = ParseMessageLine(line);
+    auto message = message::ParseMessageLine(line);
     Status status = message.error();
     if (status.ok()) status = message::Validate(*message, ToEnqueueOptions(options_));
     if (status.ok()) {

@@ -11,9 +11,9 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/status_style.h"
-#include "cli/stored_message.h"
 #include "cli/table.h"
 #include "cli/when.h"
+#include "store/message_json.h"
 
 namespace outbox::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/status_style.h"
-#include "cli/stored_message.h"
+#include "store/message_json.h"
 
 namespace outbox::cli {
 namespace {

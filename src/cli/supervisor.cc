@@ -97,8 +97,9 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const config::Config& conf
   for (auto& [settings, sink] : sinks) {
     OUTBOX_ASSIGN_OR_RETURN(auto relay,
                             Relay::Start(database, settings->relay, std::move(sink), observer));
-    supervisor->relays_.push_back(
-        {settings->relay.table, settings->relay.destination, std::move(relay)});
+    supervisor->relays_.push_back({settings->relay.table,
+                                   backend->DisplayName(settings->relay.table),
+                                   settings->relay.destination, std::move(relay)});
   }
   for (const config::TableConfig& table : config.tables) {
     if (!table.relays || table.routes.empty()) continue;
@@ -199,6 +200,16 @@ Status Supervisor::StopAll() {
     if (const auto signal = signals_.Wait(kLook)) _exit(128 + *signal);
   }
   return FirstFailure(stops);
+}
+
+std::size_t Supervisor::Hold(std::string_view table, std::string_view sink, bool hold) const {
+  std::size_t count = 0;
+  for (const Running& running : relays_) {
+    if (running.display != table || (!sink.empty() && running.destination != sink)) continue;
+    hold ? running.relay->Hold() : running.relay->LetGo();
+    ++count;
+  }
+  return count;
 }
 
 RelayStats Supervisor::Totals() const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/signals.h"
@@ -37,12 +38,17 @@ class Supervisor {
   // being published is finished. A second signal ends the process at once.
   Status Run(const Until& until);
 
+  // Holds, or lets go, the relays of a table (its display name), or the one that serves `sink`.
+  // Returns how many these are. Any thread.
+  std::size_t Hold(std::string_view table, std::string_view sink, bool hold) const;
+
   // Of all relays together.
   RelayStats Totals() const;
 
  private:
   struct Running {
     std::string table;
+    std::string display;      // of the table
     std::string destination;  // empty: the table's only sink
     std::unique_ptr<Relay> relay;
   };

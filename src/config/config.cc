@@ -213,6 +213,7 @@ class Loader {
       if (table.relays) CheckRelay(table);
       if (table.cleans) CheckAll(table, table.settings.cleaner.Problems(), "");
     }
+    for (std::string& problem : config.settings.service.Problems()) AddLine(std::move(problem));
     if (!config.tables.empty() || !sources_.complete || !readable) return;
     AddLine("no table to deliver from: add a [[table]] to the file or set OUTBOX_RELAY_TABLES");
   }

@@ -12,8 +12,8 @@ namespace outbox::config {
 namespace {
 
 // Other OUTBOX_ variables belong to the command line and to applications.
-constexpr std::array<std::string_view, 3> kOurPrefixes{"OUTBOX_RELAY_", "OUTBOX_CLEANER_",
-                                                       "OUTBOX_LOG_"};
+constexpr std::array<std::string_view, 5> kOurPrefixes{
+    "OUTBOX_RELAY_", "OUTBOX_CLEANER_", "OUTBOX_LOG_", "OUTBOX_SERVICE_", "OUTBOX_METRICS_"};
 
 const Key* FindByVariable(std::string_view variable) {
   for (const Key& key : Keys()) {

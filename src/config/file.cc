@@ -186,7 +186,7 @@ class Reader {
   }
 
   static std::vector<std::string> Sections() {
-    return {"log", "relay", "cleaner", "table", "sink", "route"};
+    return {"log", "relay", "cleaner", "service", "metrics", "table", "sink", "route"};
   }
 
   static std::string Suggestion(std::string_view word, const std::vector<std::string>& known) {

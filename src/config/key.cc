@@ -49,6 +49,36 @@ Status SetRetention(Settings& s, std::string_view text) {
   return Status::Ok();
 }
 
+service::SecretSource FirstSecret(const Settings& s) {
+  const auto& secrets = s.service.auth.secrets;
+  return secrets.empty() ? service::SecretSource() : secrets.front();
+}
+
+service::SecretSource& MakeSecret(Settings& s) {
+  auto& secrets = s.service.auth.secrets;
+  if (secrets.empty()) secrets.emplace_back();
+  return secrets.front();
+}
+
+Status SetSecretFile(Settings& s, std::string_view text) { return Read(text, MakeSecret(s).file); }
+Status SetSecretVariable(Settings& s, std::string_view text) {
+  return Read(text, MakeSecret(s).env);
+}
+
+Status SetPublicKeys(Settings& s, std::string_view text) {
+  std::vector<std::string> files;
+  OUTBOX_RETURN_IF_ERROR(Read(text, files));
+  s.service.auth.public_keys.clear();
+  for (std::string& file : files) s.service.auth.public_keys.push_back({.file = std::move(file)});
+  return Status::Ok();
+}
+
+std::string PrintPublicKeys(const Settings& s) {
+  std::vector<std::string> files;
+  for (const auto& key : s.service.auth.public_keys) files.push_back(key.file);
+  return Print(files);
+}
+
 const std::array kKeys{
     MakeKey({"database", "OUTBOX_DB", "",
              "The database: `postgres://…`, a libpq DSN, or `sqlite:PATH`.", true},
@@ -201,6 +231,99 @@ const std::array kKeys{
             OUTBOX_FIELD(cleaner.dead_retention)),
     MakeKey({"cleaner.batch_size", "OUTBOX_CLEANER_BATCH_SIZE", "", "Rows per delete statement."},
             OUTBOX_FIELD(cleaner.batch_size)),
+
+    MakeKey({"service.listen", "OUTBOX_SERVICE_LISTEN", "",
+             "Where the HTTP service listens: `127.0.0.1:8080`, `[::1]:8080`. Empty: nowhere."},
+            OUTBOX_FIELD(service.listen)),
+    MakeKey({"service.admin_listen", "OUTBOX_SERVICE_ADMIN_LISTEN", "",
+             "With it, the operators' API, metrics and health are here and not at `listen`."},
+            OUTBOX_FIELD(service.admin_listen)),
+    MakeKey({"service.tls_certificate", "OUTBOX_SERVICE_TLS_CERTIFICATE", "",
+             "Certificate chain (PEM); with `tls_key`, HTTPS only."},
+            OUTBOX_FIELD(service.tls_certificate)),
+    MakeKey({"service.tls_key", "OUTBOX_SERVICE_TLS_KEY", "", "Its private key (PEM)."},
+            OUTBOX_FIELD(service.tls_key)),
+    MakeKey({"service.cors_origins", "OUTBOX_SERVICE_CORS_ORIGINS", "",
+             "Pages of these origins may call the API; empty: of none."},
+            OUTBOX_FIELD(service.cors_origins)),
+    MakeKey({"service.auth_none", "OUTBOX_SERVICE_AUTH_NONE", "",
+             "True lets everybody do everything, at loopback addresses only."},
+            OUTBOX_FIELD(service.auth.none)),
+    Key{.name = "service.auth_secret_file",
+        .environment = "OUTBOX_SERVICE_AUTH_SECRET_FILE",
+        .table_name = "",
+        .help = "A file with the secret (HS256) that tokens are signed with: "
+                "`outboxd token --new-secret`.",
+        .type = "text",
+        .set = SetSecretFile,
+        .print = [](const Settings& s) { return FirstSecret(s).file; }},
+    Key{.name = "service.auth_secret_env",
+        .environment = "OUTBOX_SERVICE_AUTH_SECRET_ENV",
+        .table_name = "",
+        .help = "The same, as the name of an environment variable.",
+        .type = "text",
+        .set = SetSecretVariable,
+        .print = [](const Settings& s) { return FirstSecret(s).env; }},
+    Key{.name = "service.auth_public_keys",
+        .environment = "OUTBOX_SERVICE_AUTH_PUBLIC_KEYS",
+        .table_name = "",
+        .help = "Files with public keys (PEM): RSA for RS256, P-256 for ES256.",
+        .type = "list",
+        .set = SetPublicKeys,
+        .print = PrintPublicKeys},
+    MakeKey({"service.auth_jwks_file", "OUTBOX_SERVICE_AUTH_JWKS_FILE", "",
+             "A key set (JWKS) in a file, read again when it changes."},
+            OUTBOX_FIELD(service.auth.jwks_file)),
+    MakeKey({"service.auth_jwks_url", "OUTBOX_SERVICE_AUTH_JWKS_URL", "",
+             "A key set behind `https:`, fetched now and then and when a token names a new key."},
+            OUTBOX_FIELD(service.auth.jwks_url)),
+    MakeKey({"service.auth_issuers", "OUTBOX_SERVICE_AUTH_ISSUERS", "",
+             "Whose tokens are accepted: `iss`."},
+            OUTBOX_FIELD(service.auth.issuers)),
+    MakeKey({"service.auth_audiences", "OUTBOX_SERVICE_AUTH_AUDIENCES", "",
+             "For whom a token must be made: `aud`."},
+            OUTBOX_FIELD(service.auth.audiences)),
+    MakeKey({"service.auth_leeway", "OUTBOX_SERVICE_AUTH_LEEWAY", "",
+             "How far clocks may be apart, at most `60s`."},
+            OUTBOX_FIELD(service.auth.leeway)),
+    MakeKey({"service.auth_tenant_claim", "OUTBOX_SERVICE_AUTH_TENANT_CLAIM", "",
+             "The claim that names the tenant."},
+            OUTBOX_FIELD(service.auth.claims.tenant)),
+    MakeKey({"service.auth_permissions_claim", "OUTBOX_SERVICE_AUTH_PERMISSIONS_CLAIM", "",
+             "The claim that lists permissions, besides `scope`."},
+            OUTBOX_FIELD(service.auth.claims.permissions)),
+    MakeKey({"service.auth_operator_scope", "OUTBOX_SERVICE_AUTH_OPERATOR_SCOPE", "",
+             "The scope of those who see all tenants."},
+            OUTBOX_FIELD(service.auth.operator_scope)),
+    MakeKey({"service.rate_limit", "OUTBOX_SERVICE_RATE_LIMIT", "",
+             "Requests a second with one token."},
+            OUTBOX_FIELD(service.rate_limit)),
+    MakeKey(
+        {"service.rate_burst", "OUTBOX_SERVICE_RATE_BURST", "", "Requests at once after a pause."},
+        OUTBOX_FIELD(service.rate_burst)),
+    MakeKey(
+        {"service.workers", "OUTBOX_SERVICE_WORKERS", "", "Requests that are worked on at a time."},
+        OUTBOX_FIELD(service.workers)),
+    MakeKey({"service.enqueue", "OUTBOX_SERVICE_ENQUEUE", "",
+             "True lets holders of the permission enqueue messages over HTTP."},
+            OUTBOX_FIELD(service.enqueue)),
+    MakeKey({"service.notification_table", "OUTBOX_SERVICE_NOTIFICATION_TABLE", "",
+             "The table behind `/api/v1/notification-outbox`."},
+            OUTBOX_FIELD(service.notification_table)),
+    MakeKey({"service.stalled_after", "OUTBOX_SERVICE_STALLED_AFTER", "",
+             "`/readyz` fails when work has been due for this long and nothing was settled."},
+            OUTBOX_FIELD(service.stalled_after)),
+    MakeKey({"metrics.enabled", "PROMETHEUS_METRICS_ENABLED", "",
+             "Whether the HTTP service offers metrics."},
+            OUTBOX_FIELD(service.metrics.enabled)),
+    MakeKey({"metrics.path", "PROMETHEUS_METRICS_PATH", "", "Where a scrape is answered."},
+            OUTBOX_FIELD(service.metrics.path)),
+    MakeKey({"metrics.topics_max", "OUTBOX_METRICS_TOPICS_MAX", "",
+             "Topics with series of their own; the rest is `other`."},
+            OUTBOX_FIELD(service.metrics.topics_max)),
+    MakeKey({"metrics.sample_interval", "OUTBOX_METRICS_SAMPLE_INTERVAL", "",
+             "How often tables are counted for the gauges."},
+            OUTBOX_FIELD(service.metrics.sample_interval)),
 };
 
 #undef OUTBOX_FIELD

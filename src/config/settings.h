@@ -13,6 +13,7 @@
 #include "log/logger.h"
 #include "message/routes.h"
 #include "outbox/options.h"
+#include "service/api/options.h"
 
 namespace outbox::config {
 
@@ -41,6 +42,8 @@ struct Settings {
 
   std::vector<std::string> cleaner_tables;  // empty: the relay's
   CleanerOptions cleaner;
+
+  service::ServiceOptions service;
 };
 
 }  // namespace outbox::config

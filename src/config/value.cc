@@ -106,6 +106,13 @@ Status Read(std::string_view text, std::chrono::milliseconds& out) {
   return Status::Ok();
 }
 
+Status Read(std::string_view text, std::chrono::seconds& out) {
+  OUTBOX_ASSIGN_OR_RETURN(const std::chrono::milliseconds duration, base::ParseDuration(text));
+  out = std::chrono::duration_cast<std::chrono::seconds>(duration);
+  if (out == duration) return Status::Ok();
+  return Status::Invalid("is not a number of whole seconds");
+}
+
 Status Read(std::string_view text, std::vector<std::string>& out) {
   std::vector<std::string> parts;
   for (const std::string& part : base::Split(text, ',')) {
@@ -149,6 +156,7 @@ std::string Print(const std::optional<int>& value) {
 std::string Print(const std::optional<std::string>& value) { return value.value_or(""); }
 std::string Print(const std::optional<Uuid>& value) { return value ? value->ToString() : ""; }
 std::string Print(std::chrono::milliseconds value) { return base::FormatDuration(value); }
+std::string Print(std::chrono::seconds value) { return base::FormatDuration(value); }
 std::string Print(const std::vector<std::string>& value) { return base::Join(value, ","); }
 std::string Print(const std::vector<std::chrono::milliseconds>& value) {
   std::vector<std::string> parts;

@@ -26,6 +26,7 @@ Status Read(std::string_view text, std::optional<int>& out);  // a number, or "u
 Status Read(std::string_view text, std::optional<std::string>& out);
 Status Read(std::string_view text, std::optional<Uuid>& out);
 Status Read(std::string_view text, std::chrono::milliseconds& out);
+Status Read(std::string_view text, std::chrono::seconds& out);  // whole seconds
 Status Read(std::string_view text, std::vector<std::string>& out);
 Status Read(std::string_view text, std::vector<std::chrono::milliseconds>& out);
 Status Read(std::string_view text, ClaimMode& out);
@@ -42,6 +43,7 @@ std::string Print(const std::optional<int>& value);
 std::string Print(const std::optional<std::string>& value);
 std::string Print(const std::optional<Uuid>& value);
 std::string Print(std::chrono::milliseconds value);
+std::string Print(std::chrono::seconds value);
 std::string Print(const std::vector<std::string>& value);
 std::string Print(const std::vector<std::chrono::milliseconds>& value);
 std::string Print(ClaimMode value);
@@ -59,6 +61,7 @@ constexpr std::string_view TypeName(const std::optional<int>*) { return "number 
 constexpr std::string_view TypeName(const std::optional<std::string>*) { return "text"; }
 constexpr std::string_view TypeName(const std::optional<Uuid>*) { return "UUID"; }
 constexpr std::string_view TypeName(const std::chrono::milliseconds*) { return "duration"; }
+constexpr std::string_view TypeName(const std::chrono::seconds*) { return "duration"; }
 constexpr std::string_view TypeName(const std::vector<std::string>*) { return "list"; }
 constexpr std::string_view TypeName(const std::vector<std::chrono::milliseconds>*) {
   return "list of durations";

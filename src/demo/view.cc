@@ -37,6 +37,7 @@ Style StyleOf(RelayState state) {
     case RelayState::kPaused: return Style::kBad;
     case RelayState::kStarting:
     case RelayState::kStandby:
+    case RelayState::kHeld:
     case RelayState::kDraining:
     case RelayState::kStopped: return Style::kWarn;
   }

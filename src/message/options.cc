@@ -23,6 +23,7 @@ std::string_view ToString(RelayState state) noexcept {
     case RelayState::kRunning: return "running";
     case RelayState::kStandby: return "standby";
     case RelayState::kPaused: return "paused";
+    case RelayState::kHeld: return "held";
     case RelayState::kDraining: return "draining";
     case RelayState::kStopped: return "stopped";
   }

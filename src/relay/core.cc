@@ -51,6 +51,7 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
 // --- claimer ---
 
 bool Core::MayClaim() const {
+  if (held_) return false;
   if (claims_.size() >= store_.claims_max) return false;
   // Paused: one probe at a time, and only when everything before it has been given back.
   if (paused_ || one_by_one_ || alone_) return claims_.empty();
@@ -138,7 +139,7 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
     held_messages_ += count;
     claims_.push_back(held);
     Isolate(*held);
-    if (stopping_) ReleaseWaiting(*held);
+    if (stopping_ || held_) ReleaseWaiting(*held);
   } else {
     one_by_one_ = false;
   }
@@ -419,6 +420,15 @@ void Core::RequestStop(TimePoint deadline) {
   ReleaseWaiting();
 }
 
+void Core::Hold(TimePoint now, bool held) {
+  held_ = held;
+  if (held_) {
+    ReleaseWaiting();
+  } else {
+    claim_at_ = now;
+  }
+}
+
 void Core::WantDrained(bool wanted) {
   want_drained_ = wanted;
   drained_ = false;
@@ -431,6 +441,7 @@ bool Core::done(TimePoint now) const {
 RelayState Core::state() const {
   if (stopping_) return RelayState::kDraining;
   if (options_.single_active && !leading_) return RelayState::kStandby;
+  if (held_) return RelayState::kHeld;
   return paused_ ? RelayState::kPaused : RelayState::kRunning;
 }
 

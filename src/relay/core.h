@@ -136,6 +136,8 @@ class Core {
   // No new claims; what waits is released; what is publishing has until `deadline`.
   void RequestStop(TimePoint deadline);
   void WantDrained(bool wanted);
+  // While held nothing is claimed or handed out; what waits is released.
+  void Hold(TimePoint now, bool held);
   bool drained() const { return drained_; }
   // Stopping, and nothing is held any more (or waiting longer is pointless).
   bool done(TimePoint now) const;
@@ -190,6 +192,7 @@ class Core {
   Backoff probe_backoff_;
   std::uint64_t paused_since_slice_ = 0;
 
+  bool held_ = false;
   bool stopping_ = false;
   TimePoint stop_deadline_{};
   bool want_drained_ = false;

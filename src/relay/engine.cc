@@ -77,6 +77,13 @@ void Engine::Wake() {
   claimer_wake_.notify_one();
 }
 
+void Engine::Hold(bool held) {
+  const std::lock_guard lock(mutex_);
+  core_.Hold(SteadyClock::now(), held);
+  claimer_wake_.notify_one();
+  settler_wake_.notify_one();
+}
+
 // --- claimer ---
 
 void Engine::RunClaimer() {

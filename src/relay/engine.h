@@ -37,6 +37,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Status Drain(Deadline deadline);
   // Messages may have been committed: look at once.
   void Wake();
+  void Hold(bool held);
   RelayStats Stats() const;
 
  private:

@@ -111,6 +111,27 @@ TEST_F(EngineTest, WakesUpForAMessageCommittedWhileIdle) {
   ASSERT_OK(engine->Stop());
 }
 
+TEST_F(EngineTest, ClaimsNothingWhileHeld) {
+  std::atomic<int> calls{0};
+  const auto engine = Start(MakeCallbackSink([&](const Message&, Deadline) {
+    ++calls;
+    return Status::Ok();
+  }));
+  Put(10);
+  EXPECT_TRUE(Eventually([&] { return calls == 10; }));
+  engine->Hold(true);
+  EXPECT_TRUE(Eventually([&] { return engine->Stats().state == RelayState::kHeld; }));
+  // A claim that was under way when it was held is given back.
+  Put(100);
+  engine->Wake();
+  EXPECT_TRUE(Eventually([&] { return engine->Stats().in_flight == 0; }));
+  EXPECT_EQ(calls, 10);
+  engine->Hold(false);
+  EXPECT_TRUE(Eventually([&] { return calls == 110; }));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(Count(MessageStatus::kDelivered), 110U);
+}
+
 TEST_F(EngineTest, ThrowingHandlersAreFailuresAndDieAfterTheLastAttempt) {
   Put(1, R"({"poison":true})");
   Put(50);

@@ -462,6 +462,34 @@ TEST_P(CliOnEveryDatabase, ListsTheBacklogPageByPage) {
   ExpectFailure({"list", "--tenant", "x"}, kUsage, "'x' is not a UUID");
 }
 
+TEST_P(CliOnEveryDatabase, ListsByErrorTimeAndFailedState) {
+  MigrateUp();
+  const std::string dead = Enqueue();
+  Kill(dead);
+  const std::string error = OkJson({"show", dead}).at("last_error");
+  Enqueue();
+  const auto count = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "list");
+    return OkJson(flags).at("messages").size();
+  };
+  EXPECT_EQ(count({}), 2u);
+  EXPECT_EQ(count({"--error", error.substr(0, 5)}), 1u);
+  EXPECT_EQ(count({"--error", "no such text"}), 0u);
+  EXPECT_EQ(count({"--since", "1h"}), 2u);
+  EXPECT_EQ(count({"--until", "1h"}), 0u);
+  EXPECT_EQ(count({"--since", "2126-01-05T00:00:00Z"}), 0u);
+  EXPECT_EQ(count({"--status", "failed"}), 0u);
+  ExpectFailure({"list", "--since", "yesterday"}, kUsage, "--since: 'yesterday' is not a time",
+                "2h");
+  ExpectFailure({"list", "--status", "all"}, kUsage, "of a tenant");
+  EXPECT_EQ(count({"--status", "all", "--tenant", "0190b5c0-0000-7000-8000-00000000000a"}), 0u);
+  const std::vector<std::string> all_failed{"retry", "--table", "orders_outbox", "--all-failed",
+                                            "--yes"};
+  EXPECT_EQ(OkJson(all_failed).at("changed"), 0);
+  ExpectFailure({"retry", "--table", "orders_outbox", dead, "--error", "x", "--yes"}, kUsage,
+                "--error: goes with --all-dead or --all-failed");
+}
+
 TEST_P(CliOnEveryDatabase, ListAsksWhichOfSeveralTables) {
   MigrateUp("a_outbox");
   MigrateUp("b_outbox");

@@ -20,8 +20,8 @@ bool SameFile(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-Result<std::unique_ptr<JwksFile>> JwksFile::Open(std::string path, Notice notice) {
-  std::unique_ptr<JwksFile> file(new JwksFile(std::move(path), std::move(notice)));
+Result<std::unique_ptr<JwksFile>> JwksFile::Open(std::string path, const Notice& notice) {
+  std::unique_ptr<JwksFile> file(new JwksFile(std::move(path), notice));
   OUTBOX_RETURN_IF_ERROR(file->LoadIfChanged());
   return file;
 }

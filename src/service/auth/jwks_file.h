@@ -22,7 +22,7 @@ namespace outbox::service {
 class JwksFile final : public KeySource {
  public:
   // Fails when the file can not be read or is no key set.
-  static Result<std::unique_ptr<JwksFile>> Open(std::string path, Notice notice);
+  static Result<std::unique_ptr<JwksFile>> Open(std::string path, const Notice& notice);
 
   std::shared_ptr<const KeySet> Keys() override;
   void Refresh(std::chrono::milliseconds patience) override;
@@ -30,7 +30,7 @@ class JwksFile final : public KeySource {
  private:
   using Clock = std::chrono::steady_clock;
 
-  JwksFile(std::string path, Notice notice)
+  JwksFile(std::string path, const Notice& notice)
       : path_(std::move(path)), failure_(notice), skipped_(notice) {}
   // Both: REQUIRES mutex_, except in Open.
   Status LoadIfChanged();

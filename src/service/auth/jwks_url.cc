@@ -13,7 +13,7 @@ constexpr std::uint32_t kDoublingsMax = 10;
 
 }  // namespace
 
-JwksUrl::JwksUrl(JwksUrlOptions options, Notice notice, std::chrono::milliseconds patience)
+JwksUrl::JwksUrl(JwksUrlOptions options, const Notice& notice, std::chrono::milliseconds patience)
     : options_(std::move(options)),
       fetch_(options_.url, options_.ca),
       failure_(notice),

@@ -37,7 +37,7 @@ struct JwksUrlOptions {
 class JwksUrl final : public KeySource {
  public:
   // Returns once the first fetch has ended, or after `patience`.
-  JwksUrl(JwksUrlOptions options, Notice notice, std::chrono::milliseconds patience);
+  JwksUrl(JwksUrlOptions options, const Notice& notice, std::chrono::milliseconds patience);
   ~JwksUrl() override;
 
   std::shared_ptr<const KeySet> Keys() override;

@@ -76,6 +76,22 @@ RouteMatch Router::Match(Method method, const std::vector<std::string>& segments
   return match;
 }
 
+std::vector<std::string> Router::Routes() const {
+  std::vector<std::string> routes;
+  std::vector<const Node*> open{root_.get()};
+  while (!open.empty()) {
+    const Node* const node = open.back();
+    open.pop_back();
+    for (const auto& [method, route] : node->routes) {
+      routes.push_back(base::StrCat(ToString(method), " ", route.pattern));
+    }
+    for (const auto& [segment, next] : node->literals) open.push_back(next.get());
+    if (node->parameter != nullptr) open.push_back(node->parameter.get());
+  }
+  std::sort(routes.begin(), routes.end());
+  return routes;
+}
+
 std::string AllowText(const std::vector<Method>& methods) {
   std::vector<std::string> names;
   for (const Method method : methods) names.emplace_back(ToString(method));

@@ -61,6 +61,9 @@ class Router {
   // `segments` as SplitPath makes them.
   RouteMatch Match(Method method, const std::vector<std::string>& segments) const;
 
+  // What was added: "GET /api/v1/messages/{id}", sorted.
+  std::vector<std::string> Routes() const;
+
  private:
   struct Node;
 

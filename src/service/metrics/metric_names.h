@@ -1,7 +1,6 @@
 // Which metrics a query, a rules file, a dashboard or a page names, for tests.
 #pragma once
 
-#include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>

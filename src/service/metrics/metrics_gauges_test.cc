@@ -42,7 +42,7 @@ TEST(RelayStates, OneStateIsOneAndTheOthersAreZero) {
   states.StateChanged("t/rabbit", RelayState::kRunning);
   states.StateChanged("t/rabbit", RelayState::kPaused);
   const auto samples = ScrapeSource(states).All("outbox_relay_state");
-  EXPECT_EQ(samples.size(), 6U);
+  EXPECT_EQ(samples.size(), 7U);
   for (const auto& [labels, value] : samples) {
     EXPECT_EQ(labels.at("sink"), "rabbit");
     EXPECT_EQ(value, labels.at("state") == "paused" ? 1 : 0) << labels.at("state");

@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
-#include <set>
+#include <span>
 
 #include "message/routes.h"
 #include "outbox/relay.h"

@@ -7,8 +7,9 @@
 namespace outbox::service {
 namespace {
 
-constexpr std::array kStates{RelayState::kStarting, RelayState::kRunning,  RelayState::kStandby,
-                             RelayState::kPaused,   RelayState::kDraining, RelayState::kStopped};
+constexpr std::array kStates{RelayState::kStarting, RelayState::kRunning, RelayState::kStandby,
+                             RelayState::kPaused,   RelayState::kHeld,    RelayState::kDraining,
+                             RelayState::kStopped};
 
 }  // namespace
 
@@ -34,6 +35,7 @@ void RelayStates::StateChanged(std::string_view relay, RelayState state) {
       changed.sink_up.reset();
       if (changed.leading) changed.leading = false;
       break;
+    case RelayState::kHeld: changed.sink_up.reset(); break;
     case RelayState::kStarting:
     case RelayState::kDraining: break;
   }

@@ -5,7 +5,9 @@
 namespace outbox::service {
 
 AskStats AskStatsOf(std::shared_ptr<store::InspectStore> store) {
-  return [store = std::move(store)](Deadline deadline) { return store->Stats(false, deadline); };
+  return [store = std::move(store)](Deadline deadline) {
+    return store->Stats(store::Scope::All(), false, deadline);
+  };
 }
 
 StatsSampler::StatsSampler(std::vector<SampledTable> tables, std::chrono::milliseconds interval,

@@ -52,12 +52,12 @@ TableStats ReadStats(const Rows& rows) {
   return stats;
 }
 
-// Counts one more than the limit, to know whether it was reached.
+// No limit where an exact count is asked for.
 void AddLimit(Params& params, bool exact, std::int64_t limit) {
   if (exact) {
     params.Null();
   } else {
-    params.Int8(limit + 1);
+    params.Int8(limit);
   }
 }
 
@@ -192,14 +192,14 @@ Result<TableStats> PostgresInspectStore::Stats(const Scope& scope, bool exact, D
   } else {
     params.Int8(kCountMax);
   }
-  AddLimit(params, exact, delivered_max);
+  AddLimit(params, exact, delivered_max + 1);
   OUTBOX_ASSIGN_OR_RETURN(
       const Rows rows,
       Ask(scope, tenant ? queries::kTenantStats : queries::kTableStats, params, deadline));
   TableStats stats = ReadStats(rows);
   const std::int64_t live = rows.Int8(0, kLive);
   stats.capped =
-      tenant ? !exact && live > kTenantLiveCountMax : live >= kCountMax || stats.dead >= kCountMax;
+      tenant ? !exact && live >= kTenantLiveCountMax : live >= kCountMax || stats.dead >= kCountMax;
   stats.delivered_exact = exact || stats.delivered <= delivered_max;
   if (stats.delivered_exact) return stats;
   stats.delivered =

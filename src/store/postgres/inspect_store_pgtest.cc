@@ -1,10 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message/table_name.h"
+#include "sql/postgres.h"
 #include "store/postgres/postgres_fixture.h"
+#include "store/postgres/statement.h"
 
 namespace outbox::store::postgres {
 namespace {
+
+using ::testing::HasSubstr;
 
 class InspectTest : public PostgresTest {
  protected:
@@ -174,6 +179,131 @@ TEST_F(InspectTest, DeleteLeavesLeasedAndDeliveredRowsAlone) {
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE seq IN (1, 7)"), "0");
   EXPECT_EQ(*inspect_->Delete(Scope::All(), {.filter = RepairFilter{}}, false, 100, Soon()), 1U);
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox"), "9");
+}
+
+class LongTableTest : public InspectTest {
+ protected:
+  static constexpr const char* kTenant = "0190b5c0-0000-7000-8000-000000000001";
+  const Scope tenant_ = Scope::Tenant(*Uuid::Parse(kTenant));
+
+  // 45,000 rows of one tenant and one aggregate, of which seqs 1, 25,000 and 45,000 have an error:
+  // one more page each than a call looks at.
+  void FillLong() {
+    sql_->Run(base::StrCat(
+        "INSERT INTO orders_outbox (id, topic, payload, tenant_id, aggregate_type, aggregate_id)"
+        " SELECT outbox.uuid_v7(), 'a.b.c.v1', '{}', '",
+        kTenant, "', 'order', '7' FROM generate_series(1, 45000)"));
+    sql_->Run("UPDATE orders_outbox SET last_error = 'timeout' WHERE seq IN (1, 25000, 45000)");
+  }
+
+  // The seqs found, and in how many calls.
+  std::pair<std::string, int> Find(ListFilter filter, const Scope& scope) {
+    filter.error_contains = "timeout";
+    std::string seqs;
+    int calls = 0;
+    do {
+      const auto page = inspect_->List(scope, filter, Soon());
+      EXPECT_OK(page);
+      if (!page.ok()) break;
+      ++calls;
+      for (const StoredMessage& row : page->rows) {
+        seqs += base::StrCat(seqs.empty() ? "" : ",", row.message.seq);
+      }
+      filter.after = page->next;
+    } while (!filter.after.empty());
+    return {seqs, calls};
+  }
+};
+
+TEST_F(LongTableTest, ACallLooksAtABoundedNumberOfRowsAndTheNextGoesOnFromThere) {
+  FillLong();
+  const ListFilter aggregate{.aggregate_type = "order", .aggregate_id = "7"};
+  EXPECT_EQ(Find({}, Scope::All()), std::pair(std::string("1,25000,45000"), 3));
+  EXPECT_EQ(Find({}, tenant_), std::pair(std::string("45000,25000,1"), 3));
+  EXPECT_EQ(Find(aggregate, Scope::All()), std::pair(std::string("45000,25000,1"), 3));
+  const auto page = inspect_->ListNumbered(tenant_, {.error_contains = "timeout"}, 1, Soon());
+  ASSERT_OK(page);
+  EXPECT_EQ(page->total, 1) << "among the newest";
+  EXPECT_TRUE(page->total_capped);
+  EXPECT_FALSE(page->next.empty());
+  // Many of one moment: all of it is looked at.
+  sql_->Run(
+      "UPDATE orders_outbox SET status = 'delivered', processed_at ="
+      " CASE WHEN seq <= 22000 THEN '2026-01-01'::timestamptz ELSE '2026-01-01'::timestamptz + seq "
+      "*"
+      " interval '1 ms' END");
+  const auto [seqs, calls] = Find({.status = ListStatus::kDelivered}, Scope::All());
+  EXPECT_EQ(seqs, "45000,25000,1");
+  EXPECT_GT(calls, 1);
+}
+
+TEST_F(LongTableTest, CountsOfATenantStopAtTheirLimitAndSaySo) {
+  FillLong();
+  const auto live = inspect_->Stats(tenant_, false, Soon());
+  ASSERT_OK(live);
+  EXPECT_TRUE(live->capped);
+  EXPECT_EQ(live->pending, 10'000);
+  EXPECT_TRUE(ToTenantStats(*live).capped);
+  EXPECT_EQ(inspect_->Stats(tenant_, true, Soon())->pending, 45'000);
+  sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq > 10");
+  const auto stats = inspect_->Stats(tenant_, false, Soon());
+  ASSERT_OK(stats);
+  EXPECT_FALSE(stats->capped);
+  EXPECT_TRUE(stats->delivered_exact);
+  EXPECT_EQ(stats->pending, 10);
+  EXPECT_EQ(stats->delivered, 44'990);
+  const auto page =
+      inspect_->ListNumbered(tenant_, {.status = ListStatus::kAll, .limit = 100}, 450, Soon());
+  ASSERT_OK(page);
+  EXPECT_EQ(page->total, 45'000);
+  ASSERT_EQ(page->rows.size(), 100U);
+  EXPECT_EQ(page->rows.front().message.seq, 100);
+  EXPECT_EQ(page->next, "");
+}
+
+TEST_F(LongTableTest, ATenantsRowsAreCountedAndPassedOverByIndexAlone) {
+  FillLong();
+  sql_->Run("UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq > 5000");
+  sql_->Run("VACUUM ANALYZE orders_outbox");
+  const auto table = message::TableName::Parse(kTable, "public").value();
+  const auto plan = [&](std::string_view query, const std::string& arguments) {
+    PlainConnection connection(url_);
+    connection.Run("SET plan_cache_mode = force_custom_plan");
+    connection.Run("PREPARE s AS " + Statement(table, query).text);
+    return connection.Table("EXPLAIN (COSTS OFF) EXECUTE s (" + arguments + ")");
+  };
+  const std::string tenant = base::StrCat("'", kTenant, "'");
+  const std::string no_filter = "NULL, NULL, NULL, NULL, NULL, NULL, NULL";
+  const std::string count = plan(sql::postgres::kCountTenant,
+                                 base::StrCat("100000, ", no_filter, ", ", tenant, ", true, true"));
+  const std::string place =
+      plan(sql::postgres::kPlaceTenant, base::StrCat(tenant, ", 40000, 10000, true, true"));
+  for (const std::string& text : {count, place}) {
+    EXPECT_THAT(text, HasSubstr("Index Only Scan Backward using orders_outbox_tenant_live"));
+    EXPECT_THAT(text, HasSubstr("Index Only Scan Backward using orders_outbox_tenant_history"));
+  }
+  EXPECT_THAT(plan(sql::postgres::kTenantStats, tenant + ", 10000, 100000"),
+              HasSubstr("Index Only Scan using orders_outbox_tenant_history"));
+  const std::string list =
+      plan(sql::postgres::kListTenant,
+           base::StrCat("101, ", no_filter, ", ", tenant, ", 40000, 0, 0, true, true"));
+  EXPECT_THAT(list, HasSubstr("Index Scan Backward using orders_outbox_tenant_live"));
+  EXPECT_THAT(list, HasSubstr("Index Scan Backward using orders_outbox_tenant_history"));
+}
+
+TEST_F(InspectTest, ARowThatATransactionClaimHoldsIsLeftAlone) {
+  Insert(1);
+  sql_->Run("UPDATE orders_outbox SET attempts = 1, last_error = 'x'");
+  const Uuid id = *Uuid::Parse(Value("SELECT id FROM orders_outbox"));
+  const auto relay = OpenRelay({.claim_mode = ClaimMode::kTransaction});
+  const auto claim = Next(*relay, Batch(1));
+  ASSERT_EQ(claim->messages().size(), 1U);
+  const Deadline soon = Soon();
+  EXPECT_EQ(inspect_->RetryOne(Scope::All(), id, soon)->outcome, RepairResult::Outcome::kRefused);
+  EXPECT_EQ(inspect_->DeleteOne(Scope::All(), id, soon)->outcome, RepairResult::Outcome::kRefused);
+  EXPECT_EQ(*inspect_->Retry(Scope::All(), {.ids = {id}}, false, 1, soon), 0U);
+  EXPECT_OK(claim->Settle(All(*claim, Outcome::Kind::kDelivered), Soon()));
+  EXPECT_EQ(Value("SELECT status || attempts FROM orders_outbox"), "delivered2");
 }
 
 TEST_F(InspectTest, CleaningRespectsRetentionAndLimit) {

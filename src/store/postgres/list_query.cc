@@ -66,7 +66,7 @@ Query ListQuery::Place(std::size_t rows) const {
       params.Time(AtTime(start_.at)).Int8(start_.seq).Int8(count);
       AddDead(params);
       break;
-    case ListOrder::kDelivered: params.Time(AtTime(start_.at)).Int8(count); break;
+    case ListOrder::kDelivered: params.Time(AtTime(start_.at)).Int8(start_.seq).Int8(count); break;
     case ListOrder::kAggregate:
       params.Int8(start_.seq).Int8(count);
       params.Text(filter_.aggregate_type).Text(filter_.aggregate_id);

@@ -213,7 +213,7 @@ TEST(ReadOnlyDatabase, CanBeInspectedWhileItsWriterRuns) {
   EXPECT_TRUE(AsNobody([&] {
     const auto inspect = database.backend().OpenInspect(TestDatabase::kTable, Soon());
     if (!inspect.ok()) return false;
-    const auto page = (*inspect)->List({}, Soon());
+    const auto page = (*inspect)->List(Scope::All(), {}, Soon());
     return page.ok() && page->rows.size() == 1;
   }));
   ASSERT_EQ(chmod(database.folder().path().c_str(), 0755), 0);

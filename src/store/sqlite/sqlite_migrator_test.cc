@@ -57,7 +57,7 @@ TEST(Migrator, UpFromManyThreadsAtOnceAppliesEachMigrationOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(applied, 2);
+  EXPECT_EQ(applied, 3);
 }
 
 TEST(Migrator, TwoTablesLiveSideBySide) {
@@ -165,6 +165,16 @@ TEST(Migrator, DownOfAMissingTableDoesNothing) {
   const auto down = database.migrator()->Down({.table = "no_such_outbox"}, Soon());
   ASSERT_OK(down);
   EXPECT_THAT(*down, IsEmpty());
+}
+
+TEST(Migrator, RefusesTenantIsolationInsteadOfPretending) {
+  TestDatabase database;
+  auto migrator = database.backend().OpenMigrator(Soon());
+  ASSERT_OK(migrator);
+  const auto refused =
+      (*migrator)->Up({.table = TestDatabase::kTable, .tenant_isolation = true}, Soon());
+  EXPECT_THAT(refused, HasCode(Code::kInvalidArgument));
+  EXPECT_OK((*migrator)->Up({.table = TestDatabase::kTable, .tenant_isolation = false}, Soon()));
 }
 
 }  // namespace

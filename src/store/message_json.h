@@ -5,9 +5,9 @@
 
 #include "store/inspect_store.h"
 
-namespace outbox::cli {
+namespace outbox::store {
 
 // `whole` adds headers and payload, spliced in as they are.
-std::string ToJson(const store::StoredMessage& stored, bool whole);
+std::string ToJson(const StoredMessage& stored, bool whole);
 
-}  // namespace outbox::cli
+}  // namespace outbox::store

@@ -1,17 +1,17 @@
-#include "cli/stored_message.h"
+#include "store/message_json.h"
 
 #include "base/json_object.h"
 #include "base/text.h"
 #include "message/headers_json.h"
 
-namespace outbox::cli {
+namespace outbox::store {
 namespace {
 
 std::string Text(const std::optional<Timestamp>& at) {
   return at ? base::FormatTimestamp(*at) : std::string();
 }
 
-std::string ToJson(const store::Delivery& delivery) {
+std::string ToJson(const Delivery& delivery) {
   base::JsonObject json;
   json.Add("destination", delivery.destination)
       .Add("status", ToString(delivery.status))
@@ -24,7 +24,7 @@ std::string ToJson(const store::Delivery& delivery) {
 
 }  // namespace
 
-std::string ToJson(const store::StoredMessage& stored, bool whole) {
+std::string ToJson(const StoredMessage& stored, bool whole) {
   const Message& message = stored.message;
   base::JsonObject json;
   json.Add("id", message.id.ToString())
@@ -51,7 +51,7 @@ std::string ToJson(const store::StoredMessage& stored, bool whole) {
   if (whole) {
     if (!stored.deliveries.empty()) {
       std::vector<std::string> deliveries;
-      for (const store::Delivery& delivery : stored.deliveries) {
+      for (const Delivery& delivery : stored.deliveries) {
         deliveries.push_back(ToJson(delivery));
       }
       json.AddRaw("deliveries", base::JsonArray(deliveries));
@@ -62,4 +62,4 @@ std::string ToJson(const store::StoredMessage& stored, bool whole) {
   return json.Finish();
 }
 
-}  // namespace outbox::cli
+}  // namespace outbox::store

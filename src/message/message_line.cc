@@ -1,4 +1,4 @@
-#include "cli/message_line.h"
+#include "message/message_line.h"
 
 #include <functional>
 #include <map>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "message/headers_json.h"
 
-namespace outbox::cli {
+namespace outbox::message {
 namespace {
 
 using base::StrCat;
@@ -90,7 +90,7 @@ Status SetHeaders(NewMessage& message, std::string_view name, std::string_view r
   for (const auto& element : value) {
     if (!element.is_string()) return Wrong(name, "an object of strings");
   }
-  message.headers = message::HeadersFromJson(raw);
+  message.headers = HeadersFromJson(raw);
   return Status::Ok();
 }
 
@@ -168,4 +168,4 @@ Result<NewMessage> ParseMessageLine(std::string_view line) {
   return message;
 }
 
-}  // namespace outbox::cli
+}  // namespace outbox::message

@@ -1,4 +1,4 @@
-#include "cli/message_line.h"
+#include "message/message_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "tests/support/matchers.h"
 
-namespace outbox::cli {
+namespace outbox::message {
 namespace {
 
 using ::testing::HasSubstr;
@@ -72,4 +72,4 @@ TEST(MessageLine, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace outbox::cli
+}  // namespace outbox::message

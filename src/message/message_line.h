@@ -13,10 +13,10 @@
 #include "outbox/message.h"
 #include "outbox/status.h"
 
-namespace outbox::cli {
+namespace outbox::message {
 
 // The bytes of the payload are taken over as they stand in the line. kInvalidArgument names the
 // member that is wrong; what the message itself must obey is checked by Enqueue.
 Result<NewMessage> ParseMessageLine(std::string_view line);
 
-}  // namespace outbox::cli
+}  // namespace outbox::message

@@ -1,0 +1,51 @@
+#include "service/api/live_events.h"
+
+#include <chrono>
+#include <vector>
+
+#include "base/json_object.h"
+
+namespace outbox::service {
+namespace {
+
+constexpr std::chrono::seconds kTick{1};
+
+}  // namespace
+
+LiveEvents::LiveEvents(const RelayBoard& board) : board_(board), thread_([this] { Run(); }) {}
+
+LiveEvents::~LiveEvents() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+std::string LiveEvents::Counters() const {
+  std::vector<std::string> relays;
+  for (const RelaySeen& relay : board_.Relays()) relays.push_back(ToJson(relay));
+  return base::JsonObject().AddRaw("relays", base::JsonArray(relays)).Finish();
+}
+
+Result<std::shared_ptr<EventStream>> LiveEvents::Listen() {
+  OUTBOX_ASSIGN_OR_RETURN(auto stream, hub_.Add());
+  stream->Send("counters", Counters());
+  return stream;
+}
+
+void LiveEvents::Changed(const RelaySeen& relay) {
+  if (hub_.listeners() > 0) hub_.Send("relay", ToJson(relay));
+}
+
+void LiveEvents::Run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, kTick, [&] { return stopping_; })) {
+    lock.unlock();
+    if (hub_.listeners() > 0) hub_.Send("counters", Counters());
+    lock.lock();
+  }
+}
+
+}  // namespace outbox::service

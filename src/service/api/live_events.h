@@ -1,0 +1,43 @@
+// LiveEvents: what relays do, as server-sent events: `relay` when one changes its state, and
+// `counters` once a second while somebody listens.
+//
+// Threads: one of its own. A slow listener is dropped and delays nobody, relays least of all.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "service/api/relay_board.h"
+#include "service/http/event_hub.h"
+
+namespace outbox::service {
+
+class LiveEvents {
+ public:
+  // `board` outlives it.
+  explicit LiveEvents(const RelayBoard& board);
+  ~LiveEvents();
+  LiveEvents(const LiveEvents&) = delete;
+  LiveEvents& operator=(const LiveEvents&) = delete;
+
+  // A new listener, who is told at once where everything stands.
+  Result<std::shared_ptr<EventStream>> Listen();
+  void Changed(const RelaySeen& relay);
+  // Ends all listeners.
+  void Close() { hub_.Close(); }
+
+ private:
+  void Run();
+  std::string Counters() const;
+
+  const RelayBoard& board_;
+  EventHub hub_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace outbox::service

@@ -1,0 +1,156 @@
+#include "service/api/message_api.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/json_object.h"
+#include "base/text.h"
+#include "service/api/list_parameters.h"
+#include "service/api/message_id.h"
+#include "service/api/new_message.h"
+#include "service/api/stats_json.h"
+#include "service/api/whose.h"
+#include "service/http/parameters.h"
+#include "service/http/problem.h"
+#include "store/message_json.h"
+
+namespace outbox::service {
+namespace {
+
+using store::Scope;
+
+class MessageApi {
+ public:
+  MessageApi(Tables& tables, MessageApiOptions options) : tables_(tables), options_(options) {}
+
+  Result<Response> ListTables(const Request& request, const Principal&) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
+    std::vector<std::string> names;
+    for (const std::string& name : tables_.names()) names.push_back(base::JsonQuote(name));
+    return JsonResponse(200, base::JsonObject().AddRaw("tables", base::JsonArray(names)).Finish());
+  }
+
+  Result<Response> Stats(const Request& request, const Principal& who) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"tenant"}));
+    OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
+    OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
+    OUTBOX_ASSIGN_OR_RETURN(const auto stats, session->Stats(scope, false, request.deadline));
+    return JsonResponse(200, StatsJson(TableName(request), stats));
+  }
+
+  Result<Response> List(const Request& request, const Principal& who) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, ListParameterNames({"tenant"})));
+    OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
+    OUTBOX_ASSIGN_OR_RETURN(const store::ListFilter filter, ListParameters(request.query));
+    OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
+    OUTBOX_ASSIGN_OR_RETURN(const auto page, session->List(scope, filter, request.deadline));
+    std::vector<std::string> rows;
+    for (const store::StoredMessage& row : page.rows) rows.push_back(ToJson(row, false));
+    return JsonResponse(200,
+                        base::JsonObject()
+                            .AddRaw("messages", base::JsonArray(rows))
+                            .AddRaw("next", page.next.empty() ? "null" : base::JsonQuote(page.next))
+                            .Finish());
+  }
+
+  Result<Response> Get(const Request& request, const Principal& who) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"tenant"}));
+    OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
+    OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
+    OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
+    OUTBOX_ASSIGN_OR_RETURN(const auto found, session->Get(scope, id, request.deadline));
+    if (!found) return NoSuchMessage();
+    return JsonResponse(200, ToJson(*found, true));
+  }
+
+  Result<Response> Retry(const Request& request, const Principal& who) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"tenant"}));
+    OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
+    OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
+    OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
+    OUTBOX_ASSIGN_OR_RETURN(const auto done, session->RetryOne(scope, id, request.deadline));
+    if (const Status refused = RepairStatus(done, "retried", "failed or dead"); !refused.ok()) {
+      return refused;
+    }
+    return Get(request, who);
+  }
+
+  Result<Response> Delete(const Request& request, const Principal& who) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"tenant"}));
+    OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
+    OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
+    OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
+    OUTBOX_ASSIGN_OR_RETURN(const auto done, session->DeleteOne(scope, id, request.deadline));
+    if (const Status refused = RepairStatus(done, "deleted", "pending, failed or dead");
+        !refused.ok()) {
+      return refused;
+    }
+    return Response{.status = 204};
+  }
+
+  Result<Response> Enqueue(const Request& request, const Principal& who) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"tenant"}));
+    OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
+    const std::string table = TableName(request);
+    if (!tables_.Has(table)) return Table(request).error();
+    OUTBOX_ASSIGN_OR_RETURN(const NewMessage message, ReadNewMessage(request.body, scope));
+    OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.backend().OpenSession(request.deadline));
+    OUTBOX_RETURN_IF_ERROR(session->Begin());
+    auto enqueued =
+        outbox::Enqueue(session->executor(), table, message, {.observer = options_.enqueued});
+    if (!enqueued.ok()) {
+      session->Rollback();
+      return enqueued.error();
+    }
+    OUTBOX_RETURN_IF_ERROR(session->Commit());
+    return JsonResponse(enqueued->already_enqueued ? 200 : 201,
+                        base::JsonObject()
+                            .Add("id", enqueued->id.ToString())
+                            .Add("seq", enqueued->seq)
+                            .Add("already_enqueued", enqueued->already_enqueued)
+                            .Finish());
+  }
+
+ private:
+  std::string TableName(const Request& request) const {
+    return tables_.backend().DisplayName(std::string(request.Param("table")));
+  }
+  Result<Tables::Session> Table(const Request& request) const {
+    return tables_.Borrow(request.Param("table"), request.deadline);
+  }
+
+  Tables& tables_;
+  const MessageApiOptions options_;
+};
+
+}  // namespace
+
+void AddMessageApi(Router& router, Access& access, Tables& tables, MessageApiOptions options) {
+  const auto api = std::make_shared<const MessageApi>(tables, options);
+  using Endpoint = Result<Response> (MessageApi::*)(const Request&, const Principal&) const;
+  const auto add = [&](Method method, const char* path, std::string_view permission,
+                       Endpoint endpoint) {
+    router.Add(
+        method, path,
+        access.Permitted(permission, [api, endpoint](const Request& request, const Principal& who) {
+          Result<Response> answer = ((*api).*endpoint)(request, who);
+          return answer.ok() ? *std::move(answer) : ProblemOf(answer.error());
+        }));
+  };
+  const char* const messages = "/api/v1/tables/{table}/messages";
+  const char* const message = "/api/v1/tables/{table}/messages/{id}";
+  add(Method::kGet, "/api/v1/tables", permission::kMessagesRead, &MessageApi::ListTables);
+  add(Method::kGet, "/api/v1/tables/{table}/stats", permission::kMessagesRead, &MessageApi::Stats);
+  add(Method::kGet, messages, permission::kMessagesRead, &MessageApi::List);
+  add(Method::kGet, message, permission::kMessagesRead, &MessageApi::Get);
+  add(Method::kPost, "/api/v1/tables/{table}/messages/{id}/retry", permission::kMessagesWrite,
+      &MessageApi::Retry);
+  add(Method::kDelete, message, permission::kMessagesDelete, &MessageApi::Delete);
+  if (options.enqueue) {
+    add(Method::kPost, messages, permission::kMessagesEnqueue, &MessageApi::Enqueue);
+  }
+}
+
+}  // namespace outbox::service

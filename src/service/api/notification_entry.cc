@@ -1,0 +1,65 @@
+#include "service/api/notification_entry.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json_object.h"
+#include "base/text.h"
+
+namespace outbox::service {
+namespace {
+
+std::string TimeOrNull(const std::optional<Timestamp>& at) {
+  return at ? base::JsonQuote(base::FormatTimestamp(*at)) : "null";
+}
+
+// A member of the payload as JSON text. One of another type than `fallback` is as good as none:
+// producers write what they like, readers are promised a type.
+std::string Member(const nlohmann::json& payload, const char* name, nlohmann::json fallback) {
+  const bool fits =
+      payload.is_object() && payload.contains(name) && payload[name].type() == fallback.type();
+  return (fits ? payload[name] : fallback)
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string_view NotificationStatus(const store::StoredMessage& stored) noexcept {
+  switch (stored.status) {
+    case MessageStatus::kPending: return stored.message.attempt > 0 ? "failed" : "pending";
+    case MessageStatus::kProcessing: return "processing";
+    case MessageStatus::kDelivered: return "completed";
+    case MessageStatus::kDead: return "dead";
+  }
+  return "pending";
+}
+
+std::string NotificationEntry(const store::StoredMessage& stored, std::optional<int> attempts_max) {
+  const Message& message = stored.message;
+  const auto payload = nlohmann::json::parse(message.payload, nullptr, false);
+  const bool leased = stored.status == MessageStatus::kProcessing;
+  base::JsonObject json;
+  json.Add("id", message.id.ToString())
+      .Add("event_type", message.event_type)
+      .Add("aggregate_type", message.aggregate_type)
+      .Add("aggregate_id", message.aggregate_id)
+      .AddRaw("title", Member(payload, "title", ""))
+      .AddRaw("body", Member(payload, "body", ""))
+      .AddRaw("severity", Member(payload, "severity", ""))
+      .AddRaw("url", Member(payload, "url", ""))
+      .Add("status", NotificationStatus(stored))
+      // The first attempt is no retry.
+      .Add("retry_count", std::max(0, message.attempt - 1))
+      .AddRaw("max_retries", attempts_max ? std::to_string(*attempts_max - 1) : "null")
+      .Add("last_error", stored.last_error)
+      .Add("scheduled_at", base::FormatTimestamp(message.available_at))
+      // The row knows when its lease was taken: nothing has changed it since.
+      .AddRaw("locked_at", leased ? TimeOrNull(stored.updated_at) : "null")
+      .AddRaw("processed_at", TimeOrNull(stored.processed_at))
+      .Add("created_at", base::FormatTimestamp(message.created_at))
+      .Add("updated_at", base::FormatTimestamp(stored.updated_at))
+      .AddRaw("metadata", Member(payload, "metadata", nlohmann::json::object()));
+  return json.Finish();
+}
+
+}  // namespace outbox::service

@@ -1,0 +1,48 @@
+// The operators' API: across tenants, and about this process.
+//
+//   GET  /api/v1/operator/relays                   the relays of this process
+//   GET  /api/v1/operator/stats                    the counts of every table
+//   GET  /api/v1/operator/config                   effective settings, secrets masked
+//   GET  /api/v1/operator/events                   server-sent events: `relay`, `counters`
+//   POST /api/v1/operator/tables/{table}/repair    retry or delete many, by filter
+//   POST /api/v1/operator/tables/{table}/pause     hold its relays, or that of one sink
+//   POST /api/v1/operator/tables/{table}/resume
+//
+// A repair is a rehearsal unless the body says "dry_run": false: it then answers how many messages
+// it would change. Every one that is carried out is told to `audit`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "service/api/access.h"
+#include "service/api/live_events.h"
+#include "service/api/relay_board.h"
+#include "service/api/relay_switch.h"
+#include "service/api/tables.h"
+#include "service/http/router.h"
+
+namespace outbox::service {
+
+// What an operator has changed: messages by a repair, which may have ended half-way, or relays.
+struct AuditRecord {
+  std::string subject;  // whose token it was
+  std::string request_id;
+  std::string table;
+  std::string action;  // "retry", "delete", "pause" or "resume"
+  std::string filter;  // JSON, as it was understood
+  std::size_t changed = 0;
+  bool complete = true;
+};
+
+struct OperatorApiOptions {
+  std::string config_json;  // {"settings":…,"tables":…}
+  std::function<void(const AuditRecord&)> audit;
+};
+
+// All outlive the router.
+void AddOperatorApi(Router& router, Access& access, Tables& tables, const RelayBoard& board,
+                    RelaySwitch& relay_switch, LiveEvents& events, OperatorApiOptions options);
+
+}  // namespace outbox::service

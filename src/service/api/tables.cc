@@ -1,0 +1,50 @@
+#include "service/api/tables.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace outbox::service {
+namespace {
+
+std::vector<std::string> DisplayNames(const store::Backend& backend,
+                                      std::vector<std::string> names) {
+  for (std::string& name : names) name = backend.DisplayName(name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace
+
+Tables::Tables(store::Backend& backend, std::vector<std::string> names)
+    : backend_(backend), names_(DisplayNames(backend, std::move(names))) {}
+
+bool Tables::Has(std::string_view table) const {
+  return std::find(names_.begin(), names_.end(), table) != names_.end();
+}
+
+Result<Tables::Session> Tables::Borrow(std::string_view table, Deadline deadline) {
+  const std::string name = backend_.DisplayName(std::string(table));
+  if (!Has(name)) {
+    return Status::Permanent(Code::kNotFound, "There is no such table")
+        .WithHint(base::StrCat("The tables are ", base::Join(names_, ", "), "."));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto& idle = idle_[name]; !idle.empty()) {
+      auto store = std::move(idle.back());
+      idle.pop_back();
+      return Session(*this, name, std::move(store));
+    }
+  }
+  OUTBOX_ASSIGN_OR_RETURN(auto store, backend_.OpenInspect(name, deadline));
+  return Session(*this, name, std::move(store));
+}
+
+void Tables::GiveBack(const std::string& table, std::unique_ptr<store::InspectStore> store) {
+  const std::lock_guard lock(mutex_);
+  if (auto& idle = idle_[table]; idle.size() < kIdleMax) idle.push_back(std::move(store));
+}
+
+}  // namespace outbox::service

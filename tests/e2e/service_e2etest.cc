@@ -1,0 +1,236 @@
+// The HTTP service of the real program: a stall is seen, numbers are exact, stopping takes bounded
+// time, secrets stay inside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/text.h"
+#include "service/http/test_client.h"
+#include "tests/e2e/support/dialects.h"
+#include "tests/support/http_server.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/wait.h"
+
+namespace outbox::testing {
+namespace {
+
+using base::StrCat;
+using service::TestClient;
+using service::TestReply;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr const char* kServedTopic = "orders.order.created.v1";
+constexpr std::string_view kDatabasePassword = "canary-password-77aa";
+
+// `outboxd serve` on a stage, with tokens from a secret of its own.
+class Served {
+ public:
+  Served(const Stage& stage, std::map<std::string, std::string> environment) : stage_(stage) {
+    secret_ = folder_.File("secret");
+    EXPECT_EQ(stage.Run({"token", "--new-secret", secret_}).exit_code, 0);
+    environment.insert({{"OUTBOX_DB", stage.url()},
+                        {"OUTBOX_RELAY_TABLES", std::string(kTable)},
+                        {"OUTBOX_SERVICE_LISTEN", "127.0.0.1:0"},
+                        {"OUTBOX_SERVICE_AUTH_SECRET_FILE", secret_},
+                        {"OUTBOX_METRICS_SAMPLE_INTERVAL", "1s"}});
+    process_ =
+        Process::Start({OUTBOXD_PATH, "serve", "--json"}, {.environment = std::move(environment)});
+    const std::string marker = "http://127.0.0.1:";
+    EXPECT_TRUE(WaitFor([&] {
+      return process_->Errors().find("\"serving\"") != std::string::npos || !process_->Running();
+    }));
+    const std::string log = process_->Errors();
+    const std::size_t at = log.find(marker);
+    EXPECT_NE(at, std::string::npos) << log;
+    if (at != std::string::npos) {
+      port_ = static_cast<std::uint16_t>(std::atoi(log.c_str() + at + marker.size()));
+    }
+  }
+
+  std::uint16_t port() const { return port_; }
+  Process& process() { return *process_; }
+
+  std::string OperatorToken() const {
+    std::string token =
+        stage_.Run({"token", "--secret-file", secret_, "--operator"}).standard_output;
+    while (token.ends_with('\n')) token.pop_back();
+    return token;
+  }
+  TestReply Get(const std::string& path, const std::string& token = "") const {
+    TestClient client(port_);
+    return client.Get(path, token.empty() ? "" : StrCat("Authorization: Bearer ", token, "\r\n"));
+  }
+  // The value of one line of a scrape; -1 when it is not there.
+  static double Value(const std::string& scrape, const std::string& series) {
+    std::istringstream lines(scrape);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(series + " ")) return std::stod(line.substr(series.size() + 1));
+    }
+    return -1;
+  }
+
+ private:
+  const Stage& stage_;
+  TempFolder folder_;
+  std::string secret_;
+  std::unique_ptr<Process> process_;
+  std::uint16_t port_ = 0;
+};
+
+class ServiceTest : public OnDialect {
+ protected:
+  static std::string Named(const Stage& stage) {
+    return stage.dialect() == Dialect::kPostgres ? StrCat("public.", kTable) : std::string(kTable);
+  }
+  static void Enqueue(Stage& stage, std::vector<NewMessage> messages) {
+    ASSERT_TRUE(stage.sql().Execute("BEGIN"));
+    const auto enqueued = stage.sql().EnqueueMany(kTable, messages);
+    ASSERT_TRUE(enqueued.ok());
+    ASSERT_TRUE(stage.sql().Execute("COMMIT"));
+  }
+};
+OUTBOX_ON_EVERY_DIALECT(ServiceTest);
+
+TEST_P(ServiceTest, ReadinessSeesWorkThatNobodyDoes) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  Served served(*stage, {{"OUTBOX_RELAY_SINK", "null:"},
+                         {"OUTBOX_RELAY_NAMESPACE", "mine"},
+                         {"OUTBOX_SERVICE_STALLED_AFTER", "1s"}});
+  EXPECT_EQ(served.Get("/readyz").status, 200);
+  // Messages of its own are delivered, and it stays ready.
+  Enqueue(*stage, {{.topic = kServedTopic, .payload = "1", .name_space = "mine"}});
+  ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") == 1; }));
+  EXPECT_EQ(served.Get("/readyz").status, 200);
+
+  Enqueue(*stage, {{.topic = kServedTopic, .payload = "1", .name_space = "other"}});
+  TestReply reply;
+  ASSERT_TRUE(WaitFor([&] { return (reply = served.Get("/readyz")).status == 503; }));
+  const Json report = Json::parse(reply.body);
+  EXPECT_EQ(report.at("status"), "not_ready");
+  EXPECT_EQ(report.at("stalled"), true);
+  EXPECT_EQ(report.at("database"), "ok");
+  EXPECT_EQ(report.at("tables").at(0).at("stalled"), true);
+  EXPECT_EQ(report.at("tables").at(0).at("stats").at("due"), 1);
+  EXPECT_EQ(served.Get("/healthz").status, 200);  // the process itself is well
+
+  ASSERT_TRUE(stage->sql().Execute(StrCat("DELETE FROM ", kTable, " WHERE namespace = 'other'")));
+  EXPECT_TRUE(WaitFor([&] { return served.Get("/readyz").status == 200; }));
+}
+
+TEST_P(ServiceTest, MetricsCountKnownTrafficExactly) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  // "bad" is refused for good; "twice" fails the first time; the rest is taken.
+  std::mutex mutex;
+  std::map<std::string, int> tries;
+  const auto receiver = HttpServer::Start({.handler = [&](const HttpServer::Request& request) {
+    const std::lock_guard lock(mutex);
+    const int tried = ++tries[request.headers.at("outbox-id")];
+    if (request.body.find("bad") != std::string::npos) return HttpServer::Reply{.status = 400};
+    const bool again = request.body.find("twice") != std::string::npos && tried == 1;
+    return HttpServer::Reply{.status = again ? 500 : 200};
+  }});
+  ASSERT_NE(receiver, nullptr);
+  Served served(*stage, {{"OUTBOX_RELAY_SINK",
+                          receiver->url() + "/hook?outbox.body=plain&outbox.allow=127.0.0.0/8"},
+                         {"OUTBOX_RELAY_RETRY_BASE", "10ms"}});
+  std::vector<NewMessage> messages(20, {.topic = kServedTopic, .payload = R"("good")"});
+  for (int i = 0; i < 7; ++i) messages[i].payload = R"("twice")";
+  for (int i = 7; i < 10; ++i) messages[i].payload = R"("bad")";
+  messages.resize(24,
+                  {.topic = kServedTopic, .payload = R"("later")", .delay = std::chrono::hours(1)});
+  Enqueue(*stage, messages);
+  ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") + stage->Count("dead") == 20; }));
+
+  const std::string table = StrCat("table=\"", Named(*stage), "\"");
+  const std::string topic = StrCat(table, ",topic=\"", kServedTopic, "\"");
+  const std::map<std::string, double> expected{
+      {StrCat("outbox_dispatch_total{result=\"delivered\",", topic, "}"), 17},
+      {StrCat("outbox_dispatch_total{result=\"retry\",", topic, "}"), 7},
+      {StrCat("outbox_dispatch_total{result=\"rejected\",", topic, "}"), 3},
+      {StrCat("outbox_dead_total{", topic, "}"), 3},
+      {StrCat("outbox_settled_total{result=\"delivered\",sink=\"default\",", table, "}"), 17},
+      {StrCat("outbox_settled_total{result=\"retry\",sink=\"default\",", table, "}"), 7},
+      {StrCat("outbox_settled_total{result=\"dead\",sink=\"default\",", table, "}"), 3},
+      {StrCat("outbox_claimed_total{sink=\"default\",", table, "}"), 27},
+      {StrCat("outbox_pending{", table, "}"), 4},
+      {StrCat("outbox_due{", table, "}"), 0},
+      {StrCat("outbox_dead_messages{", table, "}"), 3}};
+  std::string scrape;
+  const auto as_expected = [&] {
+    scrape = served.Get("/metrics").body;
+    return std::all_of(expected.begin(), expected.end(), [&](const auto& one) {
+      return Served::Value(scrape, one.first) == one.second;
+    });
+  };
+  if (WaitFor(as_expected, std::chrono::seconds(15))) return;
+  for (const auto& [series, value] : expected) {
+    EXPECT_EQ(Served::Value(scrape, series), value) << series;
+  }
+  ADD_FAILURE() << scrape;
+}
+
+TEST_P(ServiceTest, StopsInBoundedTimeWithListenersAndSlowRequests) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  Served served(*stage, {{"OUTBOX_RELAY_SINK", "null:"}});
+  TestClient listener(served.port());
+  ASSERT_TRUE(listener.Send(StrCat("GET /api/v1/operator/events HTTP/1.1\r\nHost: test\r\n",
+                                   "Authorization: Bearer ", served.OperatorToken(), "\r\n\r\n")));
+  EXPECT_THAT(listener.ReadUntil("event: counters"), HasSubstr("event: counters"));
+  TestClient slow(served.port());
+  ASSERT_TRUE(
+      slow.Send("POST /api/v1/tables HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\n1"));
+  TestClient idle(served.port());
+  EXPECT_EQ(idle.Get("/healthz").status, 200);
+
+  const auto started = std::chrono::steady_clock::now();
+  served.process().Signal(SIGTERM);
+  const auto exit_code = served.process().Wait(std::chrono::seconds(40));
+  ASSERT_TRUE(exit_code.has_value());
+  EXPECT_EQ(*exit_code, 0) << served.process().Errors();
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20));
+  EXPECT_TRUE(listener.ClosedWithin(std::chrono::seconds(5)));
+}
+
+TEST_P(ServiceTest, SecretsStayInside) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  std::string url = stage->url();
+  if (GetParam() == Dialect::kPostgres) url.insert(url.find('@'), StrCat(":", kDatabasePassword));
+  Served served(*stage, {{"OUTBOX_DB", url},
+                         {"OUTBOX_LOG_LEVEL", "debug"},
+                         {"OUTBOX_RELAY_SINK",
+                          "http://user:canary-sink@127.0.0.1:1/hook"
+                          "?outbox.allow=127.0.0.0/8"}});
+  const std::string token = served.OperatorToken();
+  const std::string signature = token.substr(token.rfind('.') + 1);
+  ASSERT_GT(signature.size(), 20u);
+  Enqueue(*stage, {{.topic = kServedTopic, .payload = R"("canary-payload")"}});
+  const auto clean = [&](const std::string& text) {
+    return text.find("canary") == std::string::npos && text.find(signature) == std::string::npos;
+  };
+  EXPECT_FALSE(clean("canary-sink"));
+  EXPECT_FALSE(clean(token));
+  const std::string messages = StrCat("/api/v1/tables/", Named(*stage), "/messages");
+  for (const std::string& path :
+       {std::string("/api/v1/operator/config"), std::string("/api/v1/operator/relays"),
+        std::string("/api/v1/operator/stats"), messages, messages + "?access_token=" + signature,
+        std::string("/readyz"), std::string("/metrics"), std::string("/nothing"),
+        std::string("/openapi.json")}) {
+    const TestReply reply = served.Get(path, token);
+    EXPECT_NE(reply.status, 0) << path;
+    EXPECT_TRUE(clean(reply.body)) << path << reply.body;
+  }
+  EXPECT_EQ(served.Get("/api/v1/operator/config", token).status, 200);
+  EXPECT_EQ(served.Get("/api/v1/tables", token + "x").status, 401);
+  served.process().Signal(SIGTERM);
+  EXPECT_TRUE(served.process().Wait(std::chrono::seconds(40)).has_value());
+  EXPECT_TRUE(clean(served.process().Errors())) << served.process().Errors();
+  EXPECT_TRUE(clean(served.process().Output()));
+}
+
+}  // namespace
+}  // namespace outbox::testing
