@@ -99,7 +99,7 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::Start(ServerOptions options,
-                                              std::vector<ListenerOptions> listeners,
+                                              const std::vector<ListenerOptions>& listeners,
                                               std::shared_ptr<RequestObserver> observer) {
   OUTBOX_RETURN_IF_ERROR(Validate(options));
   try {

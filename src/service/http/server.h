@@ -32,7 +32,7 @@ class Server {
   // Serves when it returns. `observer` may be null. Fails when an option is out of bounds, an
   // address can not be listened at, or a TLS file can not be used; then nothing is served.
   static Result<std::unique_ptr<Server>> Start(ServerOptions options,
-                                               std::vector<ListenerOptions> listeners,
+                                               const std::vector<ListenerOptions>& listeners,
                                                std::shared_ptr<RequestObserver> observer = nullptr);
 
   // Closes what is open and waits for handlers that are running.

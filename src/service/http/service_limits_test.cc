@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -124,13 +125,15 @@ TEST(HttpLimits, AGigabyteGets413AndCostsNoMemory) {
 
 // The control: a body that is kept would have been seen.
 TEST(HttpLimits, ABodyThatIsTakenCostsMemory) {
-  TestServer server({.limits = {.body_bytes_max = 64 << 20}});
-  long held = 0;
-  server.router->Add(Method::kPost, "/hold", [&](const Request& request) {
+  const auto router = std::make_shared<Router>();
+  std::atomic<long> held = 0;
+  router->Add(Method::kPost, "/hold", [&](const Request& request) {
     held = ResidentKiB();
     return Response{.body = std::to_string(request.body.size())};
   });
-  TestClient client(server.port());
+  auto server = Server::Start({.limits = {.body_bytes_max = 64 << 20}}, {{.router = router}});
+  ASSERT_OK(server);
+  TestClient client((*server)->addresses().at(0).port);
   const std::string body(32 << 20, 'b');
   const long before = ResidentKiB();
   EXPECT_EQ(client.Post("/hold", body).body, std::to_string(body.size()));

@@ -6,6 +6,7 @@
 #include "log/captured_log.h"
 #include "service/http/access_log.h"
 #include "service/http/json_body.h"
+#include "service/http/rate_limiter.h"
 #include "service/http/response_head.h"
 #include "service/http/test_server.h"
 
@@ -269,6 +270,25 @@ TEST(HttpServer, TheAccessLogHasOneLineForEachRequest) {
               HasSubstr("level=info msg=request method=GET route=/items/{id} status=200 "));
   EXPECT_THAT(captured.text(), HasSubstr(" request_id=r1"));
   EXPECT_THAT(captured.text(), Not(HasSubstr("secret")));
+}
+
+TEST(HttpServer, AHandlerMayLimitTheRate) {
+  RateLimiter limiter({.per_second = 0.01, .burst = 2});
+  const auto router = std::make_shared<Router>();
+  router->Add(Method::kGet, "/limited", [&](const Request& request) {
+    const auto wait = limiter.Take(request.Header("X-Who"));
+    return wait > 0ms ? TooManyRequests(wait) : JsonResponse(200, "{}");
+  });
+  auto server = Server::Start({}, {{.router = router}});
+  ASSERT_OK(server);
+  TestClient client((*server)->addresses().at(0).port);
+  EXPECT_EQ(client.Get("/limited", "X-Who: a\r\n").status, 200);
+  EXPECT_EQ(client.Get("/limited", "X-Who: a\r\n").status, 200);
+  const TestReply limited = client.Get("/limited", "X-Who: a\r\n");
+  EXPECT_EQ(limited.status, 429);
+  EXPECT_EQ(CodeOf(limited), "rate_limited");
+  EXPECT_NEAR(std::atoi(limited.header("retry-after").c_str()), 100, 5);
+  EXPECT_EQ(client.Get("/limited", "X-Who: b\r\n").status, 200);
 }
 
 TEST(HttpServer, ListenersMayHaveDifferentRouters) {

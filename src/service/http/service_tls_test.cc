@@ -38,6 +38,15 @@ TEST_F(HttpServerTls, RequestsAreServedAndBrowsersToldToStay) {
   EXPECT_EQ(client.ReadToEnd(), "");
 }
 
+TEST_F(HttpServerTls, ARefusalReachesAClientThatGoesOnSending) {
+  TestServer server({}, Options());
+  TestClient client(server.port());
+  ASSERT_TRUE(client.StartTls(Ca()));
+  client.Send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1073741824\r\n\r\n");
+  client.Send(std::string(200'000, 'x'));
+  EXPECT_EQ(client.Read().status, 413);
+}
+
 TEST_F(HttpServerTls, OldVersionsAreRefused) {
   TestServer server({}, Options());
   TestClient old(server.port());
@@ -72,6 +81,21 @@ TEST_F(HttpServerTls, EventsAreStreamed) {
   stream->Send("b", "2");
   stream->Close();
   EXPECT_EQ(client.ReadToEnd(), "event: b\ndata: 2\n\n");
+}
+
+TEST_F(HttpServerTls, AListenerThatLeavesIsNoticed) {
+  const auto stream = std::make_shared<EventStream>(EventStreamOptions{.heartbeat = 1h});
+  const auto router = std::make_shared<Router>();
+  router->Add(Method::kGet, "/events", [&](const Request&) { return StreamResponse(stream); });
+  auto secure = Server::Start({}, {{.router = router, .tls = Options()}});
+  ASSERT_OK(secure);
+  {
+    TestClient client((*secure)->addresses().at(0).port);
+    ASSERT_TRUE(client.StartTls(Ca()));
+    EXPECT_EQ(client.Get("/events").status, 200);
+    EXPECT_FALSE(stream->gone());
+  }
+  EXPECT_TRUE(outbox::testing::WaitFor([&] { return stream->gone(); }));
 }
 
 TEST_F(HttpServerTls, AKeyOfAnotherCertificateIsNamed) {

@@ -123,8 +123,11 @@ class TestClient {
 
   // Up to and with `marker`; shorter when the connection ends before.
   std::string ReadUntil(std::string_view marker) {
-    std::size_t found = 0;
-    while ((found = pending_.find(marker)) == std::string::npos && Fill()) {
+    std::size_t found = pending_.find(marker);
+    while (found == std::string::npos) {
+      const std::size_t seen = pending_.size();
+      if (!Fill()) break;
+      found = pending_.find(marker, seen - std::min(seen, marker.size()));
     }
     const std::size_t size = found == std::string::npos ? pending_.size() : found + marker.size();
     std::string text = pending_.substr(0, size);

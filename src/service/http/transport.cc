@@ -68,16 +68,12 @@ asio::awaitable<Transport::Io> Transport::Write(std::array<asio::const_buffer, 2
 asio::awaitable<void> Transport::Linger(const Limits& limits) {
   SetDeadline(Clock::now() + limits.linger_time);
   AsioError error;
-  if (tls_) {
-    co_await tls_->async_shutdown(Into(error));
-    co_return;
-  }
+  if (tls_) co_await tls_->async_shutdown(Into(error));
   socket_.shutdown(tcp::socket::shutdown_send, error);
   std::array<char, 4096> scratch;
-  for (std::size_t thrown_away = 0; !error && thrown_away < limits.linger_bytes_max;) {
-    const Io io = co_await Read(asio::buffer(scratch));
-    if (!io.ok) break;
-    thrown_away += io.bytes;
+  std::size_t thrown_away = 0;
+  while (!error && thrown_away < limits.linger_bytes_max && Clock::now() < deadline_) {
+    thrown_away += co_await socket_.async_read_some(asio::buffer(scratch), Into(error));
   }
 }
 
