@@ -2,8 +2,10 @@
 // repairs. For every store, also the one in memory.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "tests/conformance/store_fixture.h"
 
@@ -375,6 +377,42 @@ TEST_P(InspectSuite, ARetryWhileAMessageIsDeliveredChangesNothingAndLosesNothing
   EXPECT_THAT(SettleAll(*claim, Kind::kDelivered), IsEmpty());
   EXPECT_EQ(StatusOf(id), MessageStatus::kDelivered);
   EXPECT_EQ(Row(id).message.attempt, 2);
+}
+
+TEST_P(InspectSuite, RetriesRacingADeliveryLoseAndRepeatNothing) {
+  constexpr int kMessages = 20;
+  constexpr int kClaimsEach = 4;
+  std::vector<Uuid> ids;
+  for (int i = 0; i < kMessages; ++i) ids.push_back(EnqueueFor(mine_));
+  std::atomic<bool> done = false;
+  int retried = 0;
+  std::thread impatient([&] {
+    while (!done) {
+      for (const Uuid& id : ids) retried += RetryOne(my_, id) == RepairOutcome::kDone;
+    }
+  });
+  const auto relay = OpenRelay();
+  std::map<Uuid, int> claims;
+  int delivered = 0;
+  EXPECT_TRUE(Eventually([&] {
+    const auto claim = Next(*relay);
+    std::vector<store::Outcome> outcomes;
+    for (std::uint32_t i = 0; i < claim->messages().size(); ++i) {
+      const bool last = ++claims[claim->messages()[i].id] == kClaimsEach;
+      delivered += last;
+      outcomes.push_back(
+          {.index = i, .kind = last ? Kind::kDelivered : Kind::kRetry, .error = "x"});
+    }
+    EXPECT_THAT(Settle(*claim, outcomes), IsEmpty()) << "nobody took what was being delivered";
+    return delivered >= kMessages;
+  }));
+  done = true;
+  impatient.join();
+  EXPECT_GT(retried, 0) << "otherwise there was no race";
+  for (const Uuid& id : ids) {
+    EXPECT_EQ(claims[id], kClaimsEach);
+    EXPECT_EQ(StatusOf(id), MessageStatus::kDelivered);
+  }
 }
 
 #define OUTBOX_INSTANTIATE_INSPECT_SUITE(name, param) \

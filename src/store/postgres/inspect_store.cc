@@ -17,7 +17,7 @@ constexpr std::int64_t kCountMax = 1'000'000;
 // Up to this many delivered rows are counted; beyond it the estimate of the planner is good enough.
 constexpr std::int64_t kDeliveredCountMax = 10'000;
 // Rows that a list looks at one by one in a call: some ten milliseconds.
-constexpr std::size_t kLookedAtMax = 20'000;
+constexpr std::size_t kLookedAtMax = 10'000;
 // A tenant's rows that are not delivered are read to be counted, of the delivered only index
 // entries.
 constexpr std::int64_t kTenantLiveCountMax = 10'000;

@@ -41,6 +41,12 @@ ListQuery::ListQuery(const ListFilter& filter, const Scope& scope)
 Result<ListQuery> ListQuery::Make(const ListFilter& filter, const Scope& scope) {
   ListQuery query(filter, scope);
   OUTBOX_ASSIGN_OR_RETURN(query.start_, ReadPosition(query.order_, filter.after));
+  // The dead stand together at the end; a scan that starts there does not pass the backlog.
+  const std::int64_t dead_at = Timestamp::max().time_since_epoch().count();
+  if (query.order_ == ListOrder::kLive && filter.status == ListStatus::kDead &&
+      query.start_.at < dead_at) {
+    query.start_ = {dead_at, 0};
+  }
   return query;
 }
 
