@@ -16,8 +16,8 @@ Status ClassifyNatsError(natsStatus status, std::string_view detail, std::string
 // JetStream's answer to one message: OK when a stream has stored it, or had it already.
 Status ClassifyPubAck(std::string_view json, std::string_view peer);
 
-// True for the answer that nearly every message gets, {"stream":"S","seq":7}, without parsing it. It
-// means OK; false means that ClassifyPubAck has to look.
+// True for the answer that nearly every message gets, {"stream":"S","seq":7}, without parsing it.
+// It means OK; false means that ClassifyPubAck has to look.
 bool IsPlainPubAck(std::string_view json) noexcept;
 
 // Nobody listens for the subject: no stream was given the message.
