@@ -27,9 +27,13 @@ struct Complaints {
     const std::string log = relay.Errors();
     in_doubt = CountOf("disposition=in_doubt", log);
     pauses = CountOf("msg=\"relay paused\"", log);
+    runs = CountOf("msg=\"relay running\"", log);
   }
+  bool running() const { return runs > pauses; }
+
   std::size_t in_doubt;  // messages sent and not answered
   std::size_t pauses;
+  std::size_t runs;  // its start, and the end of each pause
 };
 
 }  // namespace
@@ -47,6 +51,9 @@ bool BrokerKills::ProduceBacklog() {
 }
 
 void BrokerKills::KillOnce(const Process& relay) {
+  // One that still waits because of the kill before would have nothing new to complain of:
+  // deliveries from before that may be settled after the restart.
+  ASSERT_TRUE(WaitFor([&] { return Complaints(relay).running(); })) << relay.Errors();
   const Complaints before(relay);
   broker_.Kill();
   const bool noticed = WaitFor([&] {
