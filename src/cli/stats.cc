@@ -11,6 +11,7 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/table.h"
+#include "store/stats_json.h"
 
 namespace outbox::cli {
 namespace {
@@ -21,22 +22,6 @@ struct StatsFlags {
   bool exact = false;
   bool json = false;
 };
-
-std::string ToJson(const std::string& table, const store::TableStats& stats) {
-  base::JsonObject json;
-  json.Add("table", table)
-      .Add("pending", stats.pending)
-      .Add("due", stats.due)
-      .Add("retrying", stats.retrying)
-      .Add("processing", stats.processing)
-      .Add("stale", stats.stale)
-      .Add("dead", stats.dead)
-      .Add("delivered", stats.delivered)
-      .Add("delivered_exact", stats.delivered_exact)
-      .Add("capped", stats.capped);
-  if (stats.oldest_age) json.Add("oldest_age_ms", stats.oldest_age->count());
-  return json.Finish();
-}
 
 std::vector<Cell> ToRow(const std::string& table, const store::TableStats& stats) {
   const auto count = [](std::int64_t number) {
@@ -74,7 +59,7 @@ Status Run(const StatsFlags& options) {
     OUTBOX_ASSIGN_OR_RETURN(const auto stats,
                             store->Stats(store::Scope::All(), options.exact, CommandDeadline()));
     const std::string table = backend->DisplayName(name);
-    json.push_back(ToJson(table, stats));
+    json.push_back(store::StatsJson(table, stats));
     shown.Add(ToRow(table, stats));
   }
   if (options.json) {

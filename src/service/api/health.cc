@@ -4,7 +4,7 @@
 
 #include "base/json_object.h"
 #include "outbox/version.h"
-#include "service/api/stats_json.h"
+#include "store/stats_json.h"
 
 namespace outbox::service {
 namespace {
@@ -63,7 +63,7 @@ Health::Report Health::Look(Deadline deadline) const {
       const bool still = StandsStill(*stats, RelaysOf(relays, name), started_, Clock::now(),
                                      options_.stalled_after);
       stalled = stalled || still;
-      json.Add("stalled", still).AddRaw("stats", StatsJson(name, *stats));
+      json.Add("stalled", still).AddRaw("stats", store::StatsJson(name, *stats));
     }
     tables.push_back(json.Finish());
   }

@@ -10,11 +10,11 @@
 #include "service/api/list_parameters.h"
 #include "service/api/message_id.h"
 #include "service/api/new_message.h"
-#include "service/api/stats_json.h"
 #include "service/api/whose.h"
 #include "service/http/parameters.h"
 #include "service/http/problem.h"
 #include "store/message_json.h"
+#include "store/stats_json.h"
 
 namespace outbox::service {
 namespace {
@@ -37,7 +37,7 @@ class MessageApi {
     OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
     OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
     OUTBOX_ASSIGN_OR_RETURN(const auto stats, session->Stats(scope, false, request.deadline));
-    return JsonResponse(200, StatsJson(TableName(request), stats));
+    return JsonResponse(200, store::StatsJson(TableName(request), stats));
   }
 
   Result<Response> List(const Request& request, const Principal& who) const {

@@ -7,9 +7,9 @@
 
 #include "base/json_object.h"
 #include "service/api/repair_request.h"
-#include "service/api/stats_json.h"
 #include "service/http/parameters.h"
 #include "service/http/problem.h"
+#include "store/stats_json.h"
 
 namespace outbox::service {
 namespace {
@@ -42,7 +42,7 @@ class OperatorApi {
       OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(name, request.deadline));
       OUTBOX_ASSIGN_OR_RETURN(const auto stats,
                               session->Stats(store::Scope::All(), false, request.deadline));
-      tables.push_back(StatsJson(name, stats));
+      tables.push_back(store::StatsJson(name, stats));
     }
     return JsonResponse(200, base::JsonObject().AddRaw("tables", base::JsonArray(tables)).Finish());
   }

@@ -1,10 +1,10 @@
-#include "service/api/stats_json.h"
+#include "store/stats_json.h"
 
 #include "base/json_object.h"
 
-namespace outbox::service {
+namespace outbox::store {
 
-std::string StatsJson(const std::string& table, const store::TableStats& stats) {
+std::string StatsJson(const std::string& table, const TableStats& stats) {
   base::JsonObject json;
   json.Add("table", table)
       .Add("pending", stats.pending)
@@ -21,4 +21,4 @@ std::string StatsJson(const std::string& table, const store::TableStats& stats) 
   return json.Finish();
 }
 
-}  // namespace outbox::service
+}  // namespace outbox::store
