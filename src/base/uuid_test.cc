@@ -1,11 +1,15 @@
 #include "outbox/uuid.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "base/random.h"
 
 namespace outbox {
 namespace {
@@ -40,6 +44,24 @@ TEST(Uuid, NewV7NeverRepeatsAcrossThreads) {
     all.insert(ids.begin(), ids.end());
   }
   EXPECT_EQ(all.size(), 80'000U);
+}
+
+TEST(Uuid, AForkedProcessDoesNotRepeatItsParentsRandomBits) {
+  Uuid::NewV7();  // random bits are kept ready now
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  const std::uint64_t bits = base::RandomBits();
+  if (child == 0) _exit(write(ends[1], &bits, sizeof bits) == sizeof bits ? 0 : 1);
+  ASSERT_GT(child, 0);
+  std::uint64_t of_child = bits;
+  ASSERT_EQ(read(ends[0], &of_child, sizeof of_child), static_cast<ssize_t>(sizeof of_child));
+  EXPECT_NE(of_child, bits);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(Uuid, TextFormIsReadBackInEitherCase) {
