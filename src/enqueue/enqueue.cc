@@ -1,5 +1,6 @@
 #include "outbox/enqueue.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <unordered_map>
@@ -26,6 +27,12 @@ using Param = Executor::Param;
 // How often an insert is tried when the row in its way vanishes before it can be read: a relay
 // that deletes at ack may remove it in between.
 constexpr int kTriesMax = 3;
+
+// How the statements that add messages end. Looking out for a message that is there already costs
+// PostgreSQL a search, a lock and a log record more: it is left out for messages that can not be,
+// because they were given their id a moment ago and have no other identity.
+constexpr std::string_view kAddNew = "RETURNING id, seq";
+constexpr std::string_view kAddOnce = "ON CONFLICT DO NOTHING RETURNING id, seq";
 
 struct Statements {
   std::string_view enqueue;
@@ -87,6 +94,10 @@ Result<Enqueued> ReadEnqueued(const Param& id, const Param& seq) {
   return enqueued;
 }
 
+bool MayBeThereAlready(const NewMessage& message) {
+  return message.id.has_value() || !message.dedupe_key.empty();
+}
+
 // One EnqueueMany (or Enqueue) call.
 class Writer {
  public:
@@ -126,7 +137,11 @@ class Writer {
     }
     const bool one = rows.size() == 1;
     const auto params = one ? std::move(rows.front()) : EncodeMany(rows, transaction_.dialect());
-    const auto sql = table_.Render(one ? statements_.enqueue : statements_.enqueue_many);
+    const bool once = std::any_of(missing.begin(), missing.end(), [this](std::size_t i) {
+      return MayBeThereAlready(messages_[i]);
+    });
+    const auto sql = StrCat(table_.Render(one ? statements_.enqueue : statements_.enqueue_many),
+                            once ? kAddOnce : kAddNew);
     OUTBOX_ASSIGN_OR_RETURN(const auto added, transaction_.Execute(sql, params));
 
     std::map<Uuid, Enqueued> added_by_id;

@@ -6,9 +6,10 @@ DROP FUNCTION outbox.enqueue(text, text, jsonb, text, uuid, text, jsonb, timesta
 DROP FUNCTION outbox.check_message(text, text, jsonb, jsonb, uuid, text);
 DROP FUNCTION outbox.quoted_table(text);
 DROP FUNCTION outbox.uuid_v7();
-DROP FUNCTION outbox.check_new_message();
+DROP FUNCTION outbox.refuse_topic(text);
+DROP FUNCTION outbox.own_dedupe_key(uuid, text);
 DROP FUNCTION outbox.notify_relay();
-DROP DOMAIN outbox.status, outbox.topic, outbox.label, outbox.dedupe_key, outbox.version;
+DROP DOMAIN outbox.status, outbox.label, outbox.dedupe_key, outbox.version;
 DROP TABLE outbox.migration;
 COMMENT ON SCHEMA outbox IS NULL;
 

@@ -1,5 +1,7 @@
--- Who may use the shared objects: nobody but the two roles. Safe to run again.
+-- Who may use the shared objects: nobody but the two roles, except for the rules of a table's columns.
+-- Safe to run again.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA outbox FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION outbox.refuse_topic(text), outbox.own_dedupe_key(uuid, text) TO PUBLIC;
 
 DO $$
 BEGIN

@@ -18,8 +18,6 @@ BEGIN
   IF to_regtype('outbox.status') IS NULL THEN
     CREATE DOMAIN outbox.status AS text CONSTRAINT status_known
       CHECK (VALUE IN ('pending', 'processing', 'delivered', 'dead'));
-    CREATE DOMAIN outbox.topic AS text CONSTRAINT topic_has_1_to_255_bytes
-      CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
     CREATE DOMAIN outbox.label AS text CONSTRAINT label_has_at_most_255_bytes
       CHECK (octet_length(VALUE) <= 255);
     CREATE DOMAIN outbox.dedupe_key AS text CONSTRAINT dedupe_key_has_at_most_512_bytes

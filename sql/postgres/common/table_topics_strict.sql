@@ -1,6 +1,5 @@
--- Enforces the topic rule, and the rule for a tenant's dedupe keys, on new messages. A trigger rather
--- than a check: a check would be evaluated at each lease and settle too.
-DROP TRIGGER IF EXISTS "{{name}}_tenant" ON {{table}};
-DROP TRIGGER IF EXISTS "{{name}}_topic" ON {{table}};
-CREATE TRIGGER "{{name}}_topic" BEFORE INSERT ON {{table}} FOR EACH ROW
-  EXECUTE FUNCTION outbox.check_new_message('strict');
+-- Enforces the topic rule on new messages; what was let in before stays as it is (NOT VALID).
+ALTER DOMAIN {{schema}}."{{name}}_topic" DROP CONSTRAINT IF EXISTS topic_rule;
+ALTER DOMAIN {{schema}}."{{name}}_topic" ADD CONSTRAINT topic_rule CHECK (
+  VALUE ~ '^[a-z0-9-]+\.[a-z0-9-]+\.[a-z0-9-]+\.v[1-9][0-9]*$' AND octet_length(VALUE) < 128
+  OR outbox.refuse_topic(VALUE)) NOT VALID;

@@ -1,1 +1,2 @@
 DROP TABLE {{table}};
+DROP DOMAIN {{schema}}."{{name}}_topic";

@@ -7,13 +7,17 @@
 -- A dead row keeps processed_at null and has available_at = infinity: it stays in the claim index,
 -- at the far end, where the claim never looks and operators find it at once.
 --
--- No check constraints: the domains of the columns and a trigger on INSERT hold the rules, at a
--- fraction of the cost.
+-- No check constraints and no trigger: the domains of the columns, and the last column of the index of
+-- dedupe keys, hold the rules at a fraction of the cost. The topic has a domain of the table's own,
+-- whose rule can be relaxed.
+CREATE DOMAIN {{schema}}."{{name}}_topic" AS text CONSTRAINT topic_has_1_to_255_bytes
+  CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
+
 CREATE TABLE {{table}} (
   id             uuid              NOT NULL,
   seq            bigint            NOT NULL GENERATED ALWAYS AS IDENTITY (CACHE 1),
   namespace      outbox.label      NOT NULL DEFAULT '',
-  topic          outbox.topic      NOT NULL,
+  topic          {{schema}}."{{name}}_topic" NOT NULL,
   event_type     outbox.label,
   event_version  outbox.version    NOT NULL DEFAULT 1,
   aggregate_type outbox.label,
@@ -44,9 +48,10 @@ CREATE TABLE {{table}} (
 CREATE INDEX "{{name}}_claim" ON {{table}} (available_at, seq) WHERE processed_at IS NULL;
 -- Cleaning and delivered history.
 CREATE INDEX "{{name}}_processed" ON {{table}} (processed_at) WHERE processed_at IS NOT NULL;
--- Idempotent enqueue; rows without a key cost nothing.
-CREATE UNIQUE INDEX "{{name}}_dedupe" ON {{table}} (namespace, topic, dedupe_key)
-  WHERE dedupe_key IS NOT NULL;
+-- Idempotent enqueue; rows without a key cost nothing. The last column is always true.
+CREATE UNIQUE INDEX "{{name}}_dedupe" ON {{table}} (
+  namespace, topic, dedupe_key, outbox.own_dedupe_key(tenant_id, dedupe_key)
+) WHERE dedupe_key IS NOT NULL;
 -- Look-up by tenant, and the history of one aggregate.
 CREATE INDEX "{{name}}_tenant" ON {{table}} (tenant_id, seq) WHERE tenant_id IS NOT NULL;
 CREATE INDEX "{{name}}_aggregate" ON {{table}} (aggregate_type, aggregate_id, seq)

@@ -1,4 +1,4 @@
--- Adds many messages in the caller's transaction, in the order given; returns the ids that were added.
+-- Adds many messages in the caller's transaction, in the order given; continued as enqueue.sql is.
 -- $1 … $14: arrays of what enqueue.sql takes.
 INSERT INTO {{table}} (id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id,
                        key, tenant_id, dedupe_key, payload, headers, available_at)
@@ -12,5 +12,3 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::t
      AS m (id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
            tenant_id, dedupe_key, payload, headers, available_at, delay_ms, position)
 ORDER BY position
-ON CONFLICT DO NOTHING
-RETURNING id, seq

@@ -1,4 +1,4 @@
--- Adds many messages in the caller's transaction, in the order given; returns the ids that were added.
+-- Adds many messages in the caller's transaction, in the order given; continued as enqueue.sql is.
 -- ?1 a JSON array of arrays, each of what enqueue.sql takes.
 INSERT INTO {{table}} (id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id,
                        key, tenant_id, dedupe_key, payload, headers, available_at)
@@ -13,5 +13,3 @@ SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(va
 FROM json_each(?1)
 WHERE true
 ORDER BY json_each.key
-ON CONFLICT DO NOTHING
-RETURNING id, seq

@@ -110,6 +110,31 @@ TEST_F(EnqueueFunctionTest, ATenantsDedupeKeyStartsWithItsId) {
   EXPECT_EQ(Rows(), "2");
 }
 
+// The table itself holds the rules, whoever writes to it: here a role that may insert and no more.
+TEST_F(EnqueueFunctionTest, ARowWrittenByHandFollowsTheSameRules) {
+  const std::string tenant = "0190b5c0-0000-7000-8000-000000000001";
+  const auto insert = [&](const std::string& topic, const std::string& dedupe_key) {
+    return "INSERT INTO orders_outbox (id, topic, tenant_id, dedupe_key, payload) VALUES"
+           " (gen_random_uuid(), '" +
+           topic + "', '" + tenant + "', '" + dedupe_key + "', '{}')";
+  };
+  const std::string role = Value("SELECT 'writer_' || md5(random()::text)");
+  sql_->Run("CREATE ROLE " + role);
+  sql_->Run("GRANT INSERT ON orders_outbox TO " + role);
+  sql_->Run("SET ROLE " + role);
+  EXPECT_THAT(sql_->Failure(insert("a.b.c.v1", "x")),
+              AllOf(StartsWith("23514"), HasSubstr("dedupe_key: does not start"),
+                    HasSubstr(tenant + "/<your key>")));
+  EXPECT_THAT(sql_->Failure(insert("a.b.c", tenant + "/x")),
+              AllOf(StartsWith("23514"), HasSubstr("topic: 'a.b.c' does not follow")));
+  sql_->Run(insert("a.b.c.v1", tenant + "/x"));
+  EXPECT_THAT(sql_->Failure(insert("a.b.c.v1", tenant + "/x")), StartsWith("23505"));
+  sql_->Run("RESET ROLE");
+  EXPECT_EQ(Rows(), "1");
+  sql_->Run("DROP OWNED BY " + role);
+  sql_->Run("DROP ROLE " + role);
+}
+
 TEST_F(EnqueueFunctionTest, ASearchPathOfTheCallersCanNotMisleadIt) {
   sql_->Run("CREATE SCHEMA evil");
   sql_->Run(
