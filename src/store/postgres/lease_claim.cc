@@ -94,9 +94,16 @@ Result<Rows> LeaseClaim::Write(const Statement& statement, const Params& params,
 }
 
 Result<Rows> LeaseClaim::WriteDelivered(std::span<const Outcome> outcomes, Deadline deadline) {
-  const Settlement settlement(outcomes, messages_, rows_);
+  std::vector<Tid> tids;
+  std::vector<std::int64_t> seqs;
+  tids.reserve(outcomes.size());
+  seqs.reserve(outcomes.size());
+  for (const Outcome& outcome : outcomes) {
+    tids.push_back(rows_[outcome.index].tid);
+    seqs.push_back(messages_[outcome.index].seq);
+  }
   Params params;
-  params.TidArray(settlement.tids).Int8Array(settlement.seqs).Text(token_);
+  params.TidArray(tids).Int8Array(seqs).Text(token_);
   return Write(lane_->settle_delivered, params, deadline);
 }
 

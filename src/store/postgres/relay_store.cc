@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <compare>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -34,15 +34,23 @@ std::string LeaderName(const message::TableName& table, const std::string& desti
 
 std::string RandomHex() { return FnvHex(base::StrCat(base::RandomBits())).substr(0, 8); }
 
-// Row numbers in the order in which their messages are due.
-std::vector<int> DueOrder(const Rows& rows) {
-  std::vector<int> order(static_cast<std::size_t>(rows.size()));
-  std::iota(order.begin(), order.end(), 0);
-  const auto key = [&](int row) {
-    return std::pair(rows.Int8(row, MessageColumns::kAvailableAt),
-                     rows.Int8(row, MessageColumns::kSeq));
-  };
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
+// A row's place in the order in which messages are due, and its number.
+struct DueRow {
+  std::int64_t available_at;
+  std::int64_t seq;
+  int row;
+
+  auto operator<=>(const DueRow&) const = default;
+};
+
+std::vector<DueRow> InDueOrder(const Rows& rows) {
+  std::vector<DueRow> order;
+  order.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) {
+    order.push_back(
+        {rows.Int8(row, MessageColumns::kAvailableAt), rows.Int8(row, MessageColumns::kSeq), row});
+  }
+  std::sort(order.begin(), order.end());
   return order;
 }
 
@@ -187,7 +195,7 @@ PostgresRelayStore::Found PostgresRelayStore::Read(const Rows& rows) const {
   Found found;
   found.messages.reserve(static_cast<std::size_t>(rows.size()));
   found.rows.reserve(static_cast<std::size_t>(rows.size()));
-  for (const int row : DueOrder(rows)) {
+  for (const auto& [available_at, seq, row] : InDueOrder(rows)) {
     Message message = ReadMessage(rows, row, table_display_);
     message.in_doubt = rows.Bool(row, kInDoubtColumn);
     const Tid tid = rows.TidAt(row, kTidColumn);

@@ -17,7 +17,6 @@ Settlement::Settlement(std::span<const Outcome> outcomes, std::span<const Messag
   for (const Outcome& outcome : outcomes) {
     tids.push_back(rows[outcome.index].tid);
     ids.push_back(messages[outcome.index].id);
-    seqs.push_back(messages[outcome.index].seq);
     kinds.push_back(KindNumber(outcome.kind));
     retry_ms.push_back(outcome.retry_in.count());
     errors.push_back(outcome.error);

@@ -30,7 +30,6 @@ struct Settlement {
 
   std::vector<Tid> tids;
   std::vector<Uuid> ids;
-  std::vector<std::int64_t> seqs;
   std::vector<std::int16_t> kinds;
   std::vector<std::int64_t> retry_ms;
   std::vector<std::string> errors;
