@@ -39,6 +39,8 @@ unix_socket_directories = '$dir'
 max_connections = 200
 shared_buffers = 256MB
 max_wal_size = 4GB
+# Tests kill processes, not the machine: what was written stays written.
+fsync = off
 ${OUTBOX_TEST_POSTGRES_CONF:-}
 CONF
   fi
