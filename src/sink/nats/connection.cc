@@ -17,7 +17,9 @@ constexpr const char* kClientName = "outboxd";
 // How long the client may wait for a server that does not read.
 constexpr milliseconds kWriteDeadline{2000};
 
-void* ClosureOf(const AckBox& box) { return reinterpret_cast<void*>(box.number()); }
+void* ClosureOf(const AckBox& box) {
+  return reinterpret_cast<void*>(box.number());  // NOLINT: never followed
+}
 std::shared_ptr<AckBox> BoxOf(void* closure) {
   return AckBox::Find(reinterpret_cast<std::uintptr_t>(closure));
 }
