@@ -26,8 +26,8 @@ debug: deps ## build and test with AddressSanitizer and UndefinedBehaviorSanitiz
 tsan: deps ## build and test with ThreadSanitizer
 	@tools/build tsan && tools/test tsan
 
-lint: deps ## clang-format and clang-tidy, as errors
-	@tools/lint
+lint: deps ## clang-format and clang-tidy, as errors; LINT_PATHS=src/relay looks deeper
+	@tools/lint $(LINT_PATHS)
 
 format: ## reformat the sources
 	@git ls-files '*.cc' '*.h' | xargs clang-format -i

@@ -41,6 +41,7 @@ void PrintChange(const MigrateFlags& options, const std::string& table, std::str
                  const std::vector<int>& numbers) {
   if (options.json) {
     std::vector<std::string> list;
+    list.reserve(numbers.size());
     for (const int number : numbers) list.push_back(std::to_string(number));
     std::cout << base::JsonObject().Add("table", table).AddRaw(verb, base::JsonArray(list)).Finish()
               << '\n';

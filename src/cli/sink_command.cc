@@ -33,7 +33,7 @@ class Steps {
  public:
   explicit Steps(bool json) : json_(json), colour_(UseColour(STDOUT_FILENO)) {}
 
-  void Add(std::string_view name, bool ok, std::string detail, steady_clock::duration took) {
+  void Add(std::string_view name, bool ok, const std::string& detail, steady_clock::duration took) {
     const double ms = std::chrono::duration<double, std::milli>(took).count();
     if (json_) {
       steps_.push_back(base::JsonObject()

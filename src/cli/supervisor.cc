@@ -80,9 +80,9 @@ store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
 
 }  // namespace
 
-Result<std::unique_ptr<Supervisor>> Supervisor::Start(const config::Config& config,
-                                                      std::shared_ptr<RelayObserver> observer,
-                                                      const StopSignals& signals, bool cleaners) {
+Result<std::unique_ptr<Supervisor>> Supervisor::Start(
+    const config::Config& config, const std::shared_ptr<RelayObserver>& observer,
+    const StopSignals& signals, bool cleaners) {
   const std::string& database = config.settings.database;
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(database));
   // An address that can not work is told before the first relay delivers anything.

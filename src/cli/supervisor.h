@@ -25,7 +25,7 @@ class Supervisor {
  public:
   // Starts everything, or nothing. `signals` outlives the supervisor.
   static Result<std::unique_ptr<Supervisor>> Start(const config::Config& config,
-                                                   std::shared_ptr<RelayObserver> observer,
+                                                   const std::shared_ptr<RelayObserver>& observer,
                                                    const StopSignals& signals, bool cleaners);
 
   struct Until {

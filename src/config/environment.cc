@@ -45,12 +45,13 @@ Environment ProcessEnvironment() {
 
 Layer ReadEnvironment(const Environment& environment, Problems& problems) {
   Layer layer;
-  for (const auto& [variable, text] : environment) {
+  for (const auto& entry : environment) {
+    const auto& [variable, text] = entry;
+    const auto begins = [&](std::string_view prefix) { return entry.first.starts_with(prefix); };
     if (const Key* key = FindByVariable(variable)) {
       if (text.empty()) continue;
       layer.emplace(key->name, Value{text, {Origin::Kind::kEnvironment, variable}});
-    } else if (std::any_of(kOurPrefixes.begin(), kOurPrefixes.end(),
-                           [&](std::string_view prefix) { return variable.starts_with(prefix); })) {
+    } else if (std::any_of(kOurPrefixes.begin(), kOurPrefixes.end(), begins)) {
       problems.push_back(UnknownVariable(variable));
     }
   }

@@ -160,6 +160,7 @@ std::string Print(std::chrono::seconds value) { return base::FormatDuration(valu
 std::string Print(const std::vector<std::string>& value) { return base::Join(value, ","); }
 std::string Print(const std::vector<std::chrono::milliseconds>& value) {
   std::vector<std::string> parts;
+  parts.reserve(value.size());
   for (const auto duration : value) parts.push_back(base::FormatDuration(duration));
   return base::Join(parts, ",");
 }

@@ -58,6 +58,7 @@ std::vector<Param> EncodeMany(std::span<const std::vector<Param>> rows, Dialect 
       for (std::size_t i = 0; i < row.size(); ++i) AppendArrayElement(columns[i], row[i]);
     }
     std::vector<Param> params;
+    params.reserve(columns.size());
     for (std::string& column : columns) params.emplace_back(std::move(column += '}'));
     return params;
   }

@@ -38,18 +38,20 @@ struct Statements {
   std::string_view enqueue;
   std::string_view enqueue_many;
   std::string_view find_enqueued;
+  int schema_version;  // the newest whose columns they write
 };
 
 Result<Statements> StatementsFor(Dialect dialect) {
 #if OUTBOX_WITH_POSTGRES
   if (dialect == Dialect::kPostgres) {
     return Statements{sql::postgres::kEnqueue, sql::postgres::kEnqueueMany,
-                      sql::postgres::kFindEnqueued};
+                      sql::postgres::kFindEnqueued, sql::postgres::kMigrations.back().number};
   }
 #endif
 #if OUTBOX_WITH_SQLITE
   if (dialect == Dialect::kSqlite) {
-    return Statements{sql::sqlite::kEnqueue, sql::sqlite::kEnqueueMany, sql::sqlite::kFindEnqueued};
+    return Statements{sql::sqlite::kEnqueue, sql::sqlite::kEnqueueMany, sql::sqlite::kFindEnqueued,
+                      sql::sqlite::kMigrations.back().number};
   }
 #endif
   return Status::Invalid("this build of outbox has no support for the transaction's database");
@@ -96,6 +98,22 @@ Result<Enqueued> ReadEnqueued(const Param& id, const Param& seq) {
 
 bool MayBeThereAlready(const NewMessage& message) {
   return message.id.has_value() || !message.dedupe_key.empty();
+}
+
+// An executor knows no table: which one it is, and the command that helps, is said here.
+Status NameTable(const Status& status, const std::string& table, int schema_version) {
+  const std::string migrate = StrCat("run: outboxd migrate up --table ", table);
+  if (status.code() == Code::kNotFound) {
+    return Status(status).WithHint(migrate);
+  }
+  if (status.code() == Code::kSchema) {
+    return Status::Permanent(Code::kSchema,
+                             StrCat("table ", table, " does not fit schema version ",
+                                    schema_version, " of this library: ", status.message()))
+        .WithHint(StrCat(migrate, "; if the table is newer, use a newer release of the library"))
+        .WithNative(status.native());
+  }
+  return status;
 }
 
 // One EnqueueMany (or Enqueue) call.
@@ -207,9 +225,11 @@ Result<std::vector<Enqueued>> EnqueueMany(Executor& transaction, std::string_vie
   OUTBOX_ASSIGN_OR_RETURN(const Statements statements, StatementsFor(transaction.dialect()));
   OUTBOX_RETURN_IF_ERROR(CheckTransaction(transaction));
   OUTBOX_RETURN_IF_ERROR(CheckMessages(messages, options));
-  OUTBOX_ASSIGN_OR_RETURN(auto results, Writer(transaction, name, statements, messages).Run());
+  const std::string label = postgres ? name.Display() : name.name();
+  auto written = Writer(transaction, name, statements, messages).Run();
+  if (!written.ok()) return NameTable(written.error(), label, statements.schema_version);
+  std::vector<Enqueued> results = std::move(written).value();
   if (options.observer != nullptr) {
-    const std::string label = postgres ? name.Display() : name.name();
     for (std::size_t i = 0; i < results.size(); ++i) {
       options.observer->OnEnqueued(label, messages[i].topic, results[i].already_enqueued);
     }

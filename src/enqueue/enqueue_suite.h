@@ -280,7 +280,24 @@ TYPED_TEST_P(EnqueueSuite, NamesATableThatIsNotThere) {
   ASSERT_TRUE(this->connection_->Execute("ROLLBACK"));
   EXPECT_THAT(result, HasCode(Code::kNotFound));
   EXPECT_THAT(result.error().message(), ::testing::HasSubstr("missing_outbox"));
-  EXPECT_THAT(result.error().hint(), ::testing::HasSubstr("outboxd migrate up"));
+  EXPECT_THAT(result.error().hint(), ::testing::HasSubstr("migrate up --table "));
+  EXPECT_THAT(result.error().hint(), ::testing::EndsWith("missing_outbox"));
+}
+
+TYPED_TEST_P(EnqueueSuite, NamesATableOfAnotherSchemaAndHowToMendIt) {
+  const std::string table = this->backend_.kDisplayName;
+  for (const bool many : {false, true}) {
+    ASSERT_TRUE(this->connection_->Execute("BEGIN"));
+    ASSERT_TRUE(this->connection_->Execute(
+        "ALTER TABLE " + table + " RENAME COLUMN aggregate_type TO kind_of_another_release"));
+    const std::vector<NewMessage> messages(many ? 2 : 1, AnEvent());
+    const Status status = this->connection_->EnqueueMany(kEnqueueTable, messages).error();
+    ASSERT_TRUE(this->connection_->Execute("ROLLBACK"));
+    EXPECT_EQ(status.code(), Code::kSchema) << status.ToString();
+    EXPECT_THAT(status.message(), ::testing::HasSubstr("table " + table + " does not fit schema"));
+    EXPECT_THAT(status.hint(), ::testing::HasSubstr("outboxd migrate up --table " + table));
+    EXPECT_EQ(this->connection_->Number("SELECT count(*) FROM " + table), 0);
+  }
 }
 
 TYPED_TEST_P(EnqueueSuite, TellsTheObserverOfEachMessage) {
@@ -306,6 +323,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AddsOneRowWhenManyRaceForOneKey, AddsManyInTheOrderGiven, FindsDuplicatesInBulk,
     WritesNoneOfManyWhenOneIsWrong, RequiresTheTenantAtTheStartOfTheDedupeKey,
     KeepsTheTransactionUsableAfterARefusal, NeverTakesAHostileTableNameForSql,
-    NamesATableThatIsNotThere, TellsTheObserverOfEachMessage);
+    NamesATableThatIsNotThere, NamesATableOfAnotherSchemaAndHowToMendIt,
+    TellsTheObserverOfEachMessage);
 
 }  // namespace outbox::testing

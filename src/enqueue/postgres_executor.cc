@@ -30,7 +30,8 @@ Status Classify(const PGresult* result, const PGconn* connection) {
   if (code == "42P01" || code == "3F000") {
     return permanent(Code::kNotFound, "create it with: outboxd migrate up --table TABLE");
   }
-  if (code == "42703" || code == "42804") {
+  // Also a column this library does not know and so leaves out.
+  if (code == "42703" || code == "42804" || code == "23502") {
     return permanent(Code::kSchema, "the table is not an outbox table; see outboxd migrate status");
   }
   if (code == "42501") {

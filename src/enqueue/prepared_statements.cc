@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <new>
 #include <string_view>
 
 #include "base/handle.h"
@@ -40,7 +41,8 @@ int PreparedStatements::OnEvent(PGEventId event, void* info, void*) noexcept {
   switch (event) {
     case PGEVT_REGISTER: {
       PGconn* const connection = static_cast<PGEventRegister*>(info)->conn;
-      return PQsetInstanceData(connection, OnEvent, new PreparedStatements(connection));
+      return PQsetInstanceData(connection, OnEvent,
+                               new (std::nothrow) PreparedStatements(connection));
     }
     case PGEVT_CONNRESET: {
       auto* const statements = static_cast<PreparedStatements*>(

@@ -1,5 +1,7 @@
 #include <sqlite3.h>
 
+#include <string_view>
+
 #include "base/handle.h"
 #include "base/text.h"
 #include "enqueue/executors.h"
@@ -10,11 +12,23 @@ namespace {
 
 using StatementHandle = base::UniqueHandle<sqlite3_stmt, sqlite3_finalize>;
 
+// A column the statement names and the table lacks, or the other way round.
+bool IsOfAnotherSchema(int code, std::string_view text) {
+  return code == SQLITE_CONSTRAINT_NOTNULL ||
+         ((code & 0xFF) == SQLITE_ERROR && (text.find("no such column") != std::string_view::npos ||
+                                            text.find("has no column") != std::string_view::npos));
+}
+
 Status Classify(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database);
   const std::string text =
       base::StrCat("enqueue: ", base::CleanError(sqlite3_errmsg(database), 300));
   const std::string native = base::StrCat("SQLite ", code);
+  if (IsOfAnotherSchema(code, text)) {
+    return Status::Permanent(Code::kSchema, text)
+        .WithHint("the table is not an outbox table; see outboxd migrate status")
+        .WithNative(native);
+  }
   switch (code & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

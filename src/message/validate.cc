@@ -224,6 +224,7 @@ std::string TopicPatternToRegex(std::string_view pattern) {
 
 std::vector<std::string> TopicPatternsToRegexes(const std::vector<std::string>& patterns) {
   std::vector<std::string> regexes;
+  regexes.reserve(patterns.size());
   for (const std::string& pattern : patterns) regexes.push_back(TopicPatternToRegex(pattern));
   return regexes;
 }

@@ -122,7 +122,8 @@ void OptionReader::AddProblem(std::string_view option, std::string_view what) {
 Status OptionReader::Finish() const {
   std::vector<std::string> problems = problems_;
   std::string hint;
-  for (const auto& [option, value] : uri_.options) {
+  for (const auto& entry : uri_.options) {
+    const std::string& option = entry.first;
     const bool known = std::find(known_.begin(), known_.end(), option) != known_.end() ||
                        std::any_of(prefixes_.begin(), prefixes_.end(),
                                    [&](const auto& prefix) { return option.starts_with(prefix); });

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
@@ -25,13 +30,51 @@ TEST(SinkUri, DecodesOnlyWholeEscapes) {
 }
 
 TEST(SinkRegistry, MakesEverySinkItLists) {
-  EXPECT_EQ(OpenSink("stdout:").value()->name(), "stdout");
-  EXPECT_EQ(OpenSink("null:").value()->name(), "null");
-  EXPECT_EQ(OpenSink("file:out.jsonl").value()->name(), "file");
-  EXPECT_EQ(OpenSink("amqp://h/?exchange=x").value()->name(), "rabbitmq");
-  EXPECT_EQ(OpenSink("amqps://h/?exchange=x").value()->name(), "rabbitmq");
-  EXPECT_EQ(OpenSink("http://hooks.example/x").value()->name(), "http");
-  EXPECT_EQ(OpenSink("https://hooks.example/x?a=1&wait").value()->name(), "http");
+  const std::map<std::string_view, std::pair<const char*, const char*>> examples{
+      {"stdout", {"stdout:", "stdout"}},
+      {"null", {"null:", "null"}},
+      {"file", {"file:out.jsonl", "file"}},
+      {"amqp", {"amqp://h/?exchange=x", "rabbitmq"}},
+      {"amqps", {"amqps://h/?exchange=x", "rabbitmq"}},
+      {"http", {"http://hooks.example/x", "http"}},
+      {"https", {"https://hooks.example/x?a=1&wait", "http"}},
+      {"kafka", {"kafka://h:9092", "kafka"}},
+      {"nats", {"nats://h", "nats"}},
+      {"natss", {"natss://h", "nats"}},
+      {"redis", {"redis://h", "redis"}},
+      {"rediss", {"rediss://h", "redis"}},
+  };
+  for (const SinkKind& kind : SinkKinds()) {
+    const auto example = examples.find(kind.scheme);
+    ASSERT_NE(example, examples.end()) << kind.scheme;
+    const auto sink = OpenSink(example->second.first);
+    ASSERT_OK(sink);
+    EXPECT_EQ((*sink)->name(), example->second.second);
+  }
+}
+
+// The schemes in the first column of the page's table.
+std::set<std::string> DocumentedSchemes() {
+  std::ifstream page(OUTBOX_DOCS "/reference/sinks/README.md");
+  const std::regex scheme("`([a-z]+):(//)?`");
+  std::set<std::string> schemes;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| ")) continue;
+    const std::string cell = line.substr(0, line.find('|', 1));
+    for (std::sregex_iterator at(cell.begin(), cell.end(), scheme), end; at != end; ++at) {
+      schemes.insert((*at)[1]);
+    }
+  }
+  return schemes;
+}
+
+TEST(SinkRegistry, ListsExactlyTheSchemesOfTheDocs) {
+  std::set<std::string> schemes;
+  for (const SinkKind& kind : SinkKinds()) {
+    schemes.emplace(kind.scheme);
+    EXPECT_THAT(std::string(kind.usage), ::testing::StartsWith(std::string(kind.scheme) + ":"));
+  }
+  EXPECT_THAT(DocumentedSchemes(), ::testing::ContainerEq(schemes));
 }
 
 TEST(SinkRegistry, NamesTheNearestSchemeAndListsTheRest) {
@@ -40,6 +83,16 @@ TEST(SinkRegistry, NamesTheNearestSchemeAndListsTheRest) {
   EXPECT_THAT(status.message(), HasSubstr("'stduot:'"));
   EXPECT_THAT(status.hint(), HasSubstr("did you mean 'stdout:'?"));
   EXPECT_THAT(status.hint(), HasSubstr("file:PATH"));
+  for (const auto& [typed, meant] : std::map<std::string, std::string>{{"ampq://h", "amqp:"},
+                                                                       {"amqpss://h", "amqps:"},
+                                                                       {"htps://h", "https:"},
+                                                                       {"kafak://h", "kafka:"},
+                                                                       {"natts://h", "nats:"},
+                                                                       {"reddis://h", "redis:"}}) {
+    EXPECT_THAT(OpenSink(typed).error().hint(), HasSubstr("did you mean '" + meant + "'?"));
+  }
+  // What resembles none is not guessed at.
+  EXPECT_THAT(OpenSink("mqtt-bridge://h").error().hint(), Not(HasSubstr("did you mean")));
 }
 
 TEST(SinkRegistry, NeverRepeatsAPasswordInItsErrors) {

@@ -1,4 +1,5 @@
-// The relay and RabbitMQ: a broker that is killed under load, and one that is short of memory.
+// The relay and RabbitMQ: a broker that is killed under load, and one that is short of memory or
+// disk.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -52,36 +53,62 @@ TEST_F(RabbitMqEndToEnd, ABrokerKilledUnderLoadLosesNothing) {
   kills.ExpectNothingLost("RabbitMQ killed", Judge(*stage), kills.in_doubt_max());
 }
 
-TEST_F(RabbitMqEndToEnd, AMemoryAlarmLongerThanTheLeaseCostsNoAttempt) {
-  constexpr std::chrono::seconds kAlarm{30};
+TEST_F(RabbitMqEndToEnd, AlarmsHoldMessagesBackAndCostNoAttempt) {
+  constexpr std::chrono::seconds kMemoryAlarm{30};
   OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
   const Flags flags{"--sink",  Uri(100), "--batch-size",       "100", "--window", "200",
                     "--lease", "10s",    "--dispatch-timeout", "2m"};
   const auto relay = stage->StartRelay("relay", flags);
   Producer producer(stage->url(), {.per_transaction = 20, .pause = std::chrono::milliseconds(20)});
-  ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") > 500; })) << relay->Errors();
-  ASSERT_TRUE(rabbit_->SetMemoryAlarm(true));
   // At a standstill: many looks in a row see the same, and messages are held.
-  constexpr int kLooks = 200;
-  std::int64_t delivered = -1;
-  int same = 0;
-  ASSERT_TRUE(WaitFor([&] {
-    const std::int64_t before = std::exchange(delivered, stage->Count("delivered"));
-    same = before == delivered ? same + 1 : 0;
-    return same >= kLooks && stage->Leased() > 0;
-  }));
-  // The length of the alarm is what is tested.
-  std::this_thread::sleep_for(kAlarm);
+  const auto wait_for_standstill = [&] {
+    constexpr int kLooks = 200;
+    std::int64_t delivered = -1;
+    int same = 0;
+    EXPECT_TRUE(WaitFor([&] {
+      const std::int64_t before = std::exchange(delivered, stage->Count("delivered"));
+      same = before == delivered ? same + 1 : 0;
+      return same >= kLooks && stage->Leased() > 0;
+    }));
+    return delivered;
+  };
+  const auto expect_flow_after = [&](std::int64_t delivered) {
+    EXPECT_TRUE(WaitFor([&] { return stage->Count("delivered") > delivered + 500; }))
+        << relay->Errors();
+  };
+  expect_flow_after(0);
+
+  // Longer than the lease: the length of the alarm is what is tested.
+  ASSERT_TRUE(rabbit_->SetMemoryAlarm(true));
+  std::int64_t delivered = wait_for_standstill();
+  std::this_thread::sleep_for(kMemoryAlarm);
   EXPECT_EQ(stage->Count("delivered"), delivered);
   ASSERT_TRUE(rabbit_->SetMemoryAlarm(false));
-  ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") > delivered + 500; }));
+  expect_flow_after(delivered);
+
+  // Until the leases of what is held have been seen to be extended.
+  ASSERT_TRUE(rabbit_->SetDiskAlarm(true));
+  delivered = wait_for_standstill();
+  const auto lease_end = [&] {
+    return stage->sql().Number(StrCat("SELECT coalesce(extract(epoch FROM min(locked_until)), 0)",
+                                      "::bigint FROM ", kTable, " WHERE status = 'processing'"));
+  };
+  const std::int64_t end = lease_end();
+  EXPECT_TRUE(WaitFor([&] { return lease_end() > end + 1; }));
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT count(*) FROM ", kTable,
+                                       " WHERE status = 'processing' AND locked_until < now()")),
+            0);
+  EXPECT_EQ(stage->Count("delivered"), delivered);
+  ASSERT_TRUE(rabbit_->SetDiskAlarm(false));
+  expect_flow_after(delivered);
+
   producer.Stop();
   ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << relay->Errors();
 
   EXPECT_EQ(stage->sql().Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE attempts <> 1")),
             0);
   const Verdict verdict = Judge(*stage);
-  PrintVerdict("RabbitMQ short of memory", verdict, 1, 0);
+  PrintVerdict("RabbitMQ short of memory and disk", verdict, 2, 0);
   EXPECT_EQ(verdict.lost, 0u);
   EXPECT_EQ(verdict.phantom, 0u);
   EXPECT_EQ(verdict.duplicated, 0u);

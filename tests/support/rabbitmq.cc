@@ -142,6 +142,10 @@ bool RabbitMq::SetMemoryAlarm(bool on) const {
   return Control({"set_vm_memory_high_watermark", on ? "0.00001" : "0.4"});
 }
 
+bool RabbitMq::SetDiskAlarm(bool on) const {
+  return Control({"set_disk_free_limit", on ? "1000000GB" : "1MB"});
+}
+
 RabbitClient::RabbitClient(const RabbitMq& node) : state_(amqp_new_connection()) {
   amqp_socket_t* const socket = amqp_tcp_socket_new(state_);
   if (amqp_socket_open(socket, node.host().c_str(), node.port()) != AMQP_STATUS_OK) {
@@ -182,6 +186,15 @@ void RabbitClient::DeclareQueue(const std::string& name, std::optional<int> full
   const amqp_table_t table{.num_entries = full_at ? 2 : 0, .entries = arguments};
   amqp_queue_declare(state_, kChannel, Bytes(name), 0, 1, 0, 0, table);
   Check("declare a queue");
+}
+
+void RabbitClient::DeclareQuorumQueue(const std::string& name) {
+  amqp_table_entry_t type{.key = amqp_cstring_bytes("x-queue-type"), .value = {}};
+  type.value.kind = AMQP_FIELD_KIND_UTF8;
+  type.value.value.bytes = amqp_cstring_bytes("quorum");
+  amqp_queue_declare(state_, kChannel, Bytes(name), 0, 1, 0, 0,
+                     {.num_entries = 1, .entries = &type});
+  Check("declare a quorum queue");
 }
 
 void RabbitClient::Bind(const std::string& queue, const std::string& exchange,

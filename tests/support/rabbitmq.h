@@ -1,5 +1,5 @@
-// RabbitMQ for tests: a private node to be killed, frozen and starved of memory, and a client that
-// sets up exchanges and queues and looks into them.
+// RabbitMQ for tests: a private node to be killed, frozen and starved of memory or disk, and a
+// client that sets up exchanges and queues and looks into them.
 #pragma once
 
 #include <amqp.h>
@@ -45,8 +45,9 @@ class RabbitMq {
   // A node that is killed forgets exchanges, queues and bindings declared a moment before. After
   // this it remembers those there are.
   bool Settle() const { return Control({"eval", "mnesia:sync_log()."}); }
-  // Raises and ends the alarm that blocks publishers.
+  // Raise and end an alarm that blocks publishers.
   bool SetMemoryAlarm(bool on) const;
+  bool SetDiskAlarm(bool on) const;
 
  private:
   RabbitMq() = default;
@@ -81,6 +82,8 @@ class RabbitClient {
   void DeleteExchange(const std::string& name);
   // Durable. `full_at` is the number of messages from which on it refuses more.
   void DeclareQueue(const std::string& name, std::optional<int> full_at = std::nullopt);
+  // One that would be replicated if there were more nodes.
+  void DeclareQuorumQueue(const std::string& name);
   void Bind(const std::string& queue, const std::string& exchange, const std::string& key);
   void Unbind(const std::string& queue, const std::string& exchange, const std::string& key);
   std::size_t Count(const std::string& queue);

@@ -15,7 +15,8 @@ std::string TimeOrNull(const std::optional<Timestamp>& at) {
 
 // A member of the payload as JSON text. One of another type than `fallback` is as good as none:
 // producers write what they like, readers are promised a type.
-std::string Member(const nlohmann::json& payload, const char* name, nlohmann::json fallback) {
+std::string Member(const nlohmann::json& payload, const char* name,
+                   const nlohmann::json& fallback) {
   const bool fits =
       payload.is_object() && payload.contains(name) && payload[name].type() == fallback.type();
   return (fits ? payload[name] : fallback)

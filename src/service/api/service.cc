@@ -141,7 +141,7 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
   OUTBOX_ASSIGN_OR_RETURN(
       running->server,
       Server::Start({.worker_threads = options.workers, .cors_origins = options.cors_origins},
-                    std::move(listeners), std::make_shared<AccessLog>(logger)));
+                    listeners, std::make_shared<AccessLog>(logger)));
   // Last: had anything failed, there would be nobody left to tell.
   running->parts.board->Tell(
       [events = &running->events](const RelaySeen& relay) { events->Changed(relay); });

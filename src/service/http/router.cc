@@ -20,11 +20,11 @@ Router::~Router() = default;
 
 void Router::Add(Method method, std::string pattern, Handler handler, RouteOptions options) {
   OUTBOX_CHECK(pattern.starts_with('/') && handler != nullptr);
-  Route route{.pattern = pattern, .handler = std::move(handler), .options = options};
+  Route route{.pattern = std::move(pattern), .handler = std::move(handler), .options = options};
   Node* node = root_.get();
-  for (const std::string& segment : pattern.size() == 1
-                                        ? std::vector<std::string>()
-                                        : base::Split(std::string_view(pattern).substr(1), '/')) {
+  const std::string_view path = std::string_view(route.pattern).substr(1);
+  for (const std::string& segment :
+       path.empty() ? std::vector<std::string>() : base::Split(path, '/')) {
     OUTBOX_CHECK(!segment.empty());
     const bool parameter = segment.front() == '{';
     OUTBOX_CHECK(!parameter || (segment.size() > 2 && segment.back() == '}'));
@@ -94,6 +94,7 @@ std::vector<std::string> Router::Routes() const {
 
 std::string AllowText(const std::vector<Method>& methods) {
   std::vector<std::string> names;
+  names.reserve(methods.size());
   for (const Method method : methods) names.emplace_back(ToString(method));
   return base::Join(names, ", ");
 }

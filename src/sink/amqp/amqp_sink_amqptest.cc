@@ -187,6 +187,20 @@ TEST_F(AmqpSinkTest, AFullQueueRefusesWhatItCanNotHold) {
   EXPECT_LT(held, 20u);
 }
 
+TEST_F(AmqpSinkTest, AQuorumQueueConfirmsAndKeepsTheOrder) {
+  const std::string quorum = name_ + "-quorum";
+  client_->DeclareQuorumQueue(quorum);
+  client_->Bind(quorum, name_, "quorum.#");
+  std::vector<Message> messages = MakeMany(300);
+  for (Message& message : messages) message.topic = "quorum.thing";
+  ExpectAllOk(Publish(*Make("&window=50"), messages));
+  std::vector<std::string> sent;
+  std::vector<std::string> kept;
+  for (const Message& message : messages) sent.push_back(message.id.ToString());
+  while (const auto message = client_->Get(quorum)) kept.push_back(message->message_id);
+  EXPECT_EQ(kept, sent);
+}
+
 TEST_F(AmqpSinkTest, AnAlarmHoldsMessagesBackAndTheyGoOnAfterIt) {
   const auto sink = Make();
   ExpectAllOk(Publish(*sink, MakeMany(10)));

@@ -63,6 +63,7 @@ Status JoinFailures(const std::vector<Status>& failures, std::size_t called) {
         return Weight(a.disposition()) < Weight(b.disposition());
       });
   std::vector<std::string> texts;
+  texts.reserve(failures.size());
   for (const Status& failure : failures) texts.push_back(failure.ToString());
   return Status(decisive->code(), decisive->disposition(),
                 StrCat(failures.size(), " of ", called,

@@ -59,6 +59,7 @@ bool IsV4(const IpAddress& address) {
 template <std::size_t N>
 std::vector<AddressBlock> Blocks(const std::array<std::string_view, N>& texts) {
   std::vector<AddressBlock> blocks;
+  blocks.reserve(texts.size());
   for (const std::string_view text : texts) blocks.push_back(*AddressBlock::Parse(text));
   return blocks;
 }

@@ -92,6 +92,10 @@ TEST(KafkaOptions, ContradictionsAreFoundBeforeTheStart) {
               HasSubstr("ssl.ca.location"));
   EXPECT_THAT(Read("kafka://b1?sasl=PLAIN"), HasCode(Code::kInvalidArgument));
   EXPECT_THAT(Read("kafka://b1?password=x"), HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(Read("kafka://alice:hunter2@b1?sasl=PLIAN").error().message(),
+              AllOf(HasSubstr("sasl: is not one of"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(Read("kafka://alice:hunter2@b1?kafka.sasl.mechanisms=PLIAN").error().message(),
+              AllOf(HasSubstr("SASL mechanism: PLIAN"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(Read("kafka:"), HasCode(Code::kInvalidArgument));
 }
 

@@ -64,7 +64,7 @@ Status ClassifyNatsError(natsStatus status, std::string_view detail, std::string
     case NATS_CONNECTION_AUTH_FAILED:
     case NATS_NOT_PERMITTED:
       return Status(Code::kPermission, Disposition::kSinkDown, message)
-          .WithHint("check user and password, token or creds");
+          .WithHint("check user and password, token, creds or nkey");
     case NATS_SECURE_CONNECTION_REQUIRED:
       return Status::SinkDown(message).WithHint("the server wants TLS: write natss:");
     case NATS_SECURE_CONNECTION_WANTED:

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "sink/nats/classify_error.h"
+#include "sink/nats/nkey.h"
 
 namespace outbox::sink {
 namespace {
@@ -16,7 +17,9 @@ constexpr const char* kClientName = "outboxd";
 // How long the client may wait for a server that does not read.
 constexpr milliseconds kWriteDeadline{2000};
 
-void* ClosureOf(const AckBox& box) { return reinterpret_cast<void*>(box.number()); }
+void* ClosureOf(const AckBox& box) {
+  return reinterpret_cast<void*>(box.number());  // NOLINT: never followed
+}
 std::shared_ptr<AckBox> BoxOf(void* closure) {
   return AckBox::Find(reinterpret_cast<std::uintptr_t>(closure));
 }
@@ -86,6 +89,16 @@ Status NatsConnection::Failed(natsStatus status) const {
   return ClassifyNatsError(status, detail == nullptr ? "" : WithoutSourceLine(detail), peer_);
 }
 
+Result<std::string> NatsConnection::ReadKey(std::string_view option,
+                                            const std::string& path) const {
+  auto key = PublicKeyOfSeedFile(path);
+  if (key.ok()) return key;
+  return Status(Code::kPermission, Disposition::kSinkDown,
+                StrCat("nats ", peer_, ": ", option, ": ", key.error().message()))
+      .WithHint(option == "nkey" ? "make one with: nk -gen user > FILE"
+                                 : "make one with: nsc generate creds --name USER > FILE");
+}
+
 Result<NatsConnection::Options> NatsConnection::MakeOptions(const NatsOptions& options,
                                                             const Endpoint& endpoint,
                                                             const Address& address,
@@ -119,9 +132,15 @@ Result<NatsConnection::Options> NatsConnection::MakeOptions(const NatsOptions& o
     then([&] { return natsOptions_SetToken(raw, options.token.c_str()); });
   }
   if (!options.creds_file.empty()) {
+    // The client says less clearly what is wrong with a file.
+    OUTBOX_RETURN_IF_ERROR(ReadKey("creds", options.creds_file).error());
     then([&] {
       return natsOptions_SetUserCredentialsFromFiles(raw, options.creds_file.c_str(), nullptr);
     });
+  }
+  if (!options.nkey_file.empty()) {
+    OUTBOX_ASSIGN_OR_RETURN(const std::string key, ReadKey("nkey", options.nkey_file));
+    then([&] { return natsOptions_SetNKeyFromSeed(raw, key.c_str(), options.nkey_file.c_str()); });
   }
   if (!options.tls || options.tls->verify) {
     // With nats: as well: the client turns to TLS by itself when the server demands it.

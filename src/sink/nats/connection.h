@@ -50,6 +50,8 @@ class NatsConnection {
 
   Result<Options> MakeOptions(const NatsOptions& options, const Endpoint& endpoint,
                               const Address& address, Deadline deadline) const;
+  // The public key of the seed in an option's file.
+  Result<std::string> ReadKey(std::string_view option, const std::string& path) const;
   Status Connect(const NatsOptions& options, const Endpoint& endpoint, const Address& address,
                  Deadline deadline);
   Status ListenForAnswers(Deadline deadline);

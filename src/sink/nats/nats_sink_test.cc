@@ -1,11 +1,15 @@
 #include "sink/nats/nats_sink.h"
 
+#include <fstream>
+
 #include "base/text.h"
 #include "sink/nats/ack_box.h"
 #include "sink/nats/classify_error.h"
+#include "sink/nats/nkey.h"
 #include "sink/nats/options.h"
 #include "sink/nats/subject.h"
 #include "tests/support/matchers.h"
+#include "tests/support/temp_folder.h"
 
 namespace outbox::sink {
 namespace {
@@ -37,11 +41,42 @@ TEST(NatsOptions, ReadTheAddress) {
 
 TEST(NatsOptions, NameEveryProblem) {
   const Status status =
-      Read("nats://me:hunter2@h/x?token=t&creds=/c&window=0&tls_ca=/ca&body=xml").error();
+      Read("nats://me:hunter2@h/x?token=t&creds=/c&nkey=/n&window=0&tls_ca=/ca&body=xml").error();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("stream=NAME"), HasSubstr("give one of"),
                                       HasSubstr("window:"), HasSubstr("'tls_ca'"),
                                       HasSubstr("body: is not one of"), Not(HasSubstr("hunter2"))));
+}
+
+// --- keys ---
+
+// A pair made by NATS's own tool.
+constexpr const char* kSeed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
+constexpr const char* kPublicKey = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
+
+TEST(Nkey, APublicKeyIsThatOfItsSeed) {
+  const testing::TempFolder folder;
+  const std::string path = folder.File("user.nk");
+  std::ofstream(path) << "-----BEGIN USER NKEY SEED-----\n" << kSeed << "\n";
+  const auto key = PublicKeyOfSeedFile(path);
+  ASSERT_OK(key);
+  EXPECT_EQ(*key, kPublicKey);
+}
+
+TEST(Nkey, RefusesWhatIsNoUsersSeedWithoutShowingIt) {
+  const testing::TempFolder folder;
+  const std::string path = folder.File("user.nk");
+  EXPECT_THAT(PublicKeyOfSeedFile(path).error().message(), HasSubstr("can not read " + path));
+  std::string damaged = kSeed;
+  damaged[20] = damaged[20] == 'A' ? 'B' : 'A';
+  const std::string seed = kSeed;
+  for (const std::string& text : {std::string(), std::string("SU"), damaged, seed + "A",
+                                  seed.substr(1), "SA" + seed.substr(2), std::string(kPublicKey)}) {
+    std::ofstream(path) << text;
+    const Status status = PublicKeyOfSeedFile(path).error();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << text;
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(path), Not(HasSubstr(seed.substr(30)))));
+  }
 }
 
 // --- subjects and headers ---

@@ -26,8 +26,11 @@ Result<NatsOptions> NatsOptions::Read(const SinkUri& uri) {
   if (read.password.empty()) read.password = authority.password;
   read.token = options.Secret("token");
   read.creds_file = options.Text("creds", "");
-  if (!read.user.empty() + !read.token.empty() + !read.creds_file.empty() > 1) {
-    options.AddProblem("", "give one of user and password, token, and creds");
+  read.nkey_file = options.Text("nkey", "");
+  if (!read.user.empty() + !read.token.empty() + !read.creds_file.empty() +
+          !read.nkey_file.empty() >
+      1) {
+    options.AddProblem("", "give one of user and password, token, creds, and nkey");
   }
   if (uri.scheme == "natss") {
     read.tls = ReadTlsOptions(options);

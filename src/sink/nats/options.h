@@ -21,6 +21,7 @@ struct NatsOptions {
   std::string password;
   std::string token;              // instead of user and password
   std::string creds_file;         // a user's JWT and key, instead of both
+  std::string nkey_file;          // a user's key alone
   std::optional<TlsOptions> tls;  // with natss:
 
   TextTemplate subject;

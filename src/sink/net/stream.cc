@@ -21,10 +21,10 @@ class StepTimer {
   StepTimer(const ConnectObserver& observer, std::string_view name)
       : observer_(observer), name_(name) {}
 
-  void Tell(const Status& status, std::string detail) const {
+  void Tell(const Status& status, const std::string& detail) const {
     if (!observer_) return;
     observer_({.name = name_,
-               .detail = status.ok() ? std::move(detail) : status.message(),
+               .detail = status.ok() ? detail : status.message(),
                .ok = status.ok(),
                .took = Clock::now() - start_});
   }

@@ -118,7 +118,7 @@ Result<Tls> Tls::Make(const TlsOptions& options, const std::string& host, int fd
     BIO_free(bio);
     return Status::SinkDown(StrCat("TLS: ", LastError()));
   }
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));  // NOLINT: a number
   BIO_set_init(bio, 1);
   SSL_set_bio(session.get(), bio, bio);
   ExpectHost(session.get(), host);

@@ -7,6 +7,7 @@
 #include "store/postgres/fnv.h"
 #include "store/postgres/schema_script.h"
 #include "store/postgres/table_check.h"
+#include "store/schema_check.h"
 
 namespace outbox::store::postgres {
 namespace {
@@ -18,22 +19,6 @@ constexpr std::int64_t kLockKey = std::bit_cast<std::int64_t>(Fnv1a("outbox-migr
 
 Result<message::TableName> Parse(const std::string& table) {
   return message::TableName::Parse(table, "public");
-}
-
-Status RefuseUnknown(const TableSchema& schema, const message::TableName& table) {
-  if (schema.exists && schema.version == 0) {
-    return Status::Permanent(Code::kSchema, StrCat("table ", table.Display(),
-                                                   " exists but is not an outbox table"))
-        .WithHint("choose another name, or remove that table");
-  }
-  if (schema.version > schema.version_latest) {
-    return Status::Permanent(
-               Code::kSchema,
-               StrCat("table ", table.Display(), " has schema version ", schema.version,
-                      "; this program knows up to ", schema.version_latest))
-        .WithHint("upgrade outboxd to the release that migrated the table");
-  }
-  return Status::Ok();
 }
 
 }  // namespace
@@ -77,7 +62,7 @@ Result<std::vector<int>> PostgresMigrator::UpInTransaction(const message::TableN
                                                            Deadline deadline) {
   static const Statement kRecord(queries::kRecordMigration);
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadTableSchema(connection_, table, deadline));
-  OUTBOX_RETURN_IF_ERROR(RefuseUnknown(schema, table));
+  OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
   OUTBOX_RETURN_IF_ERROR(UpdateShared(deadline));
   if (!schema.exists) {
     // A table dropped by hand leaves its records behind.
@@ -150,7 +135,7 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
   static const Statement kTables(queries::kMigratedTables);
   std::vector<int> removed;
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadTableSchema(connection_, table, deadline));
-  OUTBOX_RETURN_IF_ERROR(RefuseUnknown(schema, table));
+  OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
   if (!schema.exists) return removed;
   if (!options.discard_undelivered) OUTBOX_RETURN_IF_ERROR(RefuseUndelivered(table, deadline));
   for (auto migration = queries::kMigrations.rbegin(); migration != queries::kMigrations.rend();

@@ -4,15 +4,12 @@
 
 #include "base/text.h"
 #include "sql/postgres.h"
+#include "store/schema_check.h"
 
 namespace outbox::store::postgres {
 namespace {
 
 using base::StrCat;
-
-std::string MigrateHint(const message::TableName& table) {
-  return StrCat("run: outboxd migrate up --table ", table.Display());
-}
 
 // Names the table and the role to grant, which the server's own message can not know.
 Status ExplainPermission(Status status, const message::TableName& table) {
@@ -21,32 +18,6 @@ Status ExplainPermission(Status status, const message::TableName& table) {
                                                      ": ", status.message()))
       .WithHint("GRANT outbox_relay TO this role, or connect as the table's owner")
       .WithNative(status.native());
-}
-
-Status RequireVersion(const TableSchema& schema, const message::TableName& table) {
-  if (!schema.exists) {
-    return Status::Permanent(Code::kNotFound, StrCat("table ", table.Display(), " does not exist"))
-        .WithHint(MigrateHint(table));
-  }
-  if (schema.version == 0) {
-    return Status::Permanent(Code::kSchema, StrCat("table ", table.Display(),
-                                                   " exists but is not an outbox table"))
-        .WithHint("choose another name, or remove that table");
-  }
-  if (schema.version > schema.version_latest) {
-    return Status::Permanent(
-               Code::kSchema,
-               StrCat("table ", table.Display(), " has schema version ", schema.version,
-                      "; this program knows up to ", schema.version_latest))
-        .WithHint("upgrade outboxd to the release that migrated the table");
-  }
-  if (schema.version < schema.version_latest) {
-    return Status::Permanent(Code::kSchema,
-                             StrCat("table ", table.Display(), " has schema version ",
-                                    schema.version, "; this program needs ", schema.version_latest))
-        .WithHint(MigrateHint(table));
-  }
-  return Status::Ok();
 }
 
 }  // namespace
@@ -84,7 +55,11 @@ Status RequireTable(Connection& connection, const message::TableName& table,
   static const Statement kMissing(sql::postgres::kMissingPrivileges);
   const auto schema = ReadTableSchema(connection, table, deadline);
   if (!schema.ok()) return ExplainPermission(schema.error(), table);
-  OUTBOX_RETURN_IF_ERROR(RequireVersion(*schema, table));
+  if (!schema->exists) {
+    return Status::Permanent(Code::kNotFound, StrCat("table ", table.Display(), " does not exist"))
+        .WithHint(MigrateHint(table.Display()));
+  }
+  OUTBOX_RETURN_IF_ERROR(RequireCurrent(*schema, table.Display()));
   Params params;
   params.Text(table.schema()).Text(table.name()).TextArray(access);
   const auto missing = connection.Execute(kMissing, params, deadline);

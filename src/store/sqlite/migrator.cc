@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "sql/sqlite.h"
+#include "store/schema_check.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/table.h"
@@ -59,7 +60,7 @@ Result<std::vector<int>> UpOn(Connection& connection, const TableName& table,
   OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
   OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateRegistry)));
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
-  OUTBOX_RETURN_IF_ERROR(CheckNotForeign(schema, table));
+  OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
   std::vector<int> applied;
   for (const sql::Migration& migration : kMigrations) {
     if (Applied(schema, migration.number)) continue;
@@ -89,7 +90,7 @@ Result<std::vector<int>> DownOn(Connection& connection, const TableName& table, 
   OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
   if (!schema.exists) return std::vector<int>{};
-  OUTBOX_RETURN_IF_ERROR(CheckNotForeign(schema, table));
+  OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
   if (!discard) OUTBOX_RETURN_IF_ERROR(CheckNothingUndelivered(connection, table));
   std::vector<int> undone;
   for (const sql::Migration& migration : kMigrations | std::views::reverse) {

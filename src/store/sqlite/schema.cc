@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "sql/sqlite.h"
+#include "store/schema_check.h"
 #include "store/sqlite/table.h"
 
 namespace outbox::store::sqlite {
@@ -14,10 +15,6 @@ constexpr std::string_view kRegistry = "outbox_migration";
 Result<bool> TableExists(Connection& connection, std::string_view name) {
   OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kFindTable));
   return query.Bind(1, name).Step();
-}
-
-std::string UpCommand(const message::TableName& table) {
-  return base::StrCat("outboxd migrate up --table ", table.name());
 }
 
 }  // namespace
@@ -51,39 +48,15 @@ Result<TableSchema> ReadSchema(Connection& connection, const message::TableName&
   }
 }
 
-Status CheckNotForeign(const TableSchema& schema, const message::TableName& table) {
-  if (schema.exists && schema.version == 0) {
-    return Status::Permanent(Code::kSchema, base::StrCat("table '", table.name(),
-                                                         "' exists but is not an outbox table"))
-        .WithHint("choose another name; outboxd leaves tables alone that it did not create");
-  }
-  if (schema.version > schema.version_latest) {
-    return Status::Permanent(
-               Code::kSchema,
-               base::StrCat("table '", table.name(), "' has schema version ", schema.version,
-                            ", newer than the ", schema.version_latest, " this program knows"))
-        .WithHint("use the version of outboxd that migrated it, or a newer one");
-  }
-  return Status::Ok();
-}
-
 Status CheckUsable(Connection& connection, const message::TableName& table) {
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
   if (!schema.exists) {
     return Status::Permanent(Code::kNotFound,
                              base::StrCat("table '", table.name(), "' does not exist in sqlite '",
                                           connection.path(), "'"))
-        .WithHint(UpCommand(table));
+        .WithHint(MigrateHint(table.name()));
   }
-  OUTBOX_RETURN_IF_ERROR(CheckNotForeign(schema, table));
-  if (schema.version < schema.version_latest) {
-    return Status::Permanent(
-               Code::kSchema,
-               base::StrCat("table '", table.name(), "' has schema version ", schema.version,
-                            ", older than the ", schema.version_latest, " this program needs"))
-        .WithHint(UpCommand(table));
-  }
-  return Status::Ok();
+  return RequireCurrent(schema, table.name());
 }
 
 }  // namespace outbox::store::sqlite

@@ -14,9 +14,6 @@ Result<bool> HasRegistry(Connection& connection);
 // What the registry `outbox_migration` and the catalogue say. Not an error when there is nothing.
 Result<TableSchema> ReadSchema(Connection& connection, const message::TableName& table);
 
-// Refuses tables that exist but are not ours, and those of a version newer than this program.
-Status CheckNotForeign(const TableSchema& schema, const message::TableName& table);
-
 // OK when the table can be used: kNotFound when it is missing; kSchema when it is not ours, older
 // or newer. The hint is the command that helps.
 Status CheckUsable(Connection& connection, const message::TableName& table);

@@ -1,0 +1,25 @@
+// Schema check: may this program use a table of that version? The same words on every database.
+//
+// `table` is the name as the program shows it. The hints are what a person does about it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "outbox/status.h"
+#include "store/migrator.h"
+
+namespace outbox::store {
+
+// For who migrates: kSchema when the table is there but not ours, or of a newer version than this
+// program knows.
+Status RequireOurs(const TableSchema& schema, std::string_view table);
+
+// For who uses it: the same, and kSchema when it is of an older version. A table that does not
+// exist is the caller's to report.
+Status RequireCurrent(const TableSchema& schema, std::string_view table);
+
+// "run: outboxd migrate up --table …"
+std::string MigrateHint(std::string_view table);
+
+}  // namespace outbox::store
