@@ -54,6 +54,7 @@ Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::siz
   RelayOptions options{.table = scratch.table()};
   options.claim_mode = plan.mode;
   options.batch_size = plan.batch;
+  options.attempt_history = plan.history;
   if (!plan.keep) options.retention = std::chrono::milliseconds::zero();
   if (sink == nullptr) {
     OUTBOX_ASSIGN_OR_RETURN(sink, sink::OpenSink("null:"));

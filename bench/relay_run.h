@@ -16,6 +16,7 @@ struct DrainPlan {
   ClaimMode mode = ClaimMode::kLease;
   bool keep = true;  // delivered rows stay, or are deleted
   std::size_t batch = 1000;
+  AttemptHistory history = AttemptHistory::kOff;  // the relay's only
 };
 
 // "lease, kept, batch 1000"

@@ -18,6 +18,7 @@ constexpr std::array kScenarios{
     Scenario{"enqueue", EnqueueCost},   Scenario{"drain", DrainRate}, Scenario{"peers", Peers},
     Scenario{"pinned", PinnedSnapshot}, Scenario{"latency", Latency}, Scenario{"idle", IdleCost},
     Scenario{"history", LongHistory},   Scenario{"sinks", SinkRate},  Scenario{"fanout", FanOut},
+    Scenario{"attempts", AttemptCost},
 };
 
 }  // namespace

@@ -72,6 +72,8 @@ Status SinkRate(Run& run);
 Status CheckSinks(const std::vector<std::string>& sinks);
 // A message goes to two sinks: what one of them gets while the other is down.
 Status FanOut(Run& run);
+// The drain with a history of attempts, against one without.
+Status AttemptCost(Run& run);
 // The drain against rival systems on the same server.
 Status Peers(Run& run);
 

@@ -34,6 +34,15 @@ enum class Completion : std::uint8_t {
 
 std::string_view ToString(Completion completion) noexcept;
 
+// Which attempts are noted in <table>_attempt, for people who ask what became of a message.
+enum class AttemptHistory : std::uint8_t {
+  kOff,
+  kFailures,  // those that failed, or ended without an outcome; a delivery at the first go is not
+  kAll,       // every one: a row for each message at least
+};
+
+std::string_view ToString(AttemptHistory history) noexcept;
+
 // Limits a relay to some of a table's messages. Empty fields do not limit.
 struct RelayFilter {
   std::optional<std::string> name_space;
@@ -86,6 +95,8 @@ struct RelayOptions {
   // Lets the database acknowledge an ack before it is on disk. A database crash may then repeat the
   // last half second of deliveries; nothing is ever lost by it.
   bool async_ack = false;
+  // Attempts noted in the statement that settles; costs a row for each. They go with their message.
+  AttemptHistory attempt_history = AttemptHistory::kOff;
 
   // --- many relays ---
   // One relay at a time per table; the others stand by and take over when it dies.

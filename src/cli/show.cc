@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/status_style.h"
+#include "cli/timeline.h"
 #include "store/message_json.h"
 
 namespace outbox::cli {
@@ -88,10 +89,13 @@ Status Run(const ShowFlags& options) {
     OUTBOX_ASSIGN_OR_RETURN(const auto found,
                             store->Get(store::Scope::All(), *id, CommandDeadline()));
     if (!found) continue;
+    OUTBOX_ASSIGN_OR_RETURN(const auto attempts,
+                            store->Attempts(store::Scope::All(), *id, CommandDeadline()));
     if (options.json) {
-      std::cout << ToJson(*found, true) << '\n';
+      std::cout << ToJson(*found, attempts) << '\n';
     } else {
       PrintFields(*found);
+      if (!attempts.empty()) std::cout << '\n' << Timeline(*found, attempts);
     }
     return Status::Ok();
   }

@@ -202,6 +202,10 @@ const std::array kKeys{
              "Acknowledge before it is on disk. A database crash may repeat deliveries, and loses "
              "none."},
             OUTBOX_FIELD(relay.async_ack)),
+    MakeKey({"relay.attempt_history", "OUTBOX_RELAY_ATTEMPT_HISTORY", "attempt_history",
+             "Attempts noted in `<table>_attempt`: `failures` those that failed or were cut off, "
+             "`all` also successes."},
+            OUTBOX_FIELD(relay.attempt_history)),
     MakeKey({"relay.single_active", "OUTBOX_RELAY_SINGLE_ACTIVE", "single_active",
              "One relay at a time per table; the others stand by."},
             OUTBOX_FIELD(relay.single_active)),

@@ -49,6 +49,10 @@ constexpr std::array<std::pair<std::string_view, ClaimMode>, 2> kClaimModes{
     {{"lease", ClaimMode::kLease}, {"transaction", ClaimMode::kTransaction}}};
 constexpr std::array<std::pair<std::string_view, Completion>, 2> kCompletions{
     {{"all", Completion::kAll}, {"any", Completion::kAny}}};
+constexpr std::array<std::pair<std::string_view, AttemptHistory>, 3> kAttemptHistories{
+    {{"off", AttemptHistory::kOff},
+     {"failures", AttemptHistory::kFailures},
+     {"all", AttemptHistory::kAll}}};
 constexpr std::array<std::pair<std::string_view, message::Unrouted>, 3> kUnrouted{
     {{"error", message::Unrouted::kKeep},
      {"dead", message::Unrouted::kDead},
@@ -137,6 +141,9 @@ Status Read(std::string_view text, std::vector<std::chrono::milliseconds>& out) 
 
 Status Read(std::string_view text, ClaimMode& out) { return ReadWord(text, kClaimModes, out); }
 Status Read(std::string_view text, Completion& out) { return ReadWord(text, kCompletions, out); }
+Status Read(std::string_view text, AttemptHistory& out) {
+  return ReadWord(text, kAttemptHistories, out);
+}
 Status Read(std::string_view text, std::optional<message::Unrouted>& out) {
   message::Unrouted word{};
   OUTBOX_RETURN_IF_ERROR(ReadWord(text, kUnrouted, word));
@@ -166,6 +173,7 @@ std::string Print(const std::vector<std::chrono::milliseconds>& value) {
 }
 std::string Print(ClaimMode value) { return PrintWord(value, kClaimModes); }
 std::string Print(Completion value) { return PrintWord(value, kCompletions); }
+std::string Print(AttemptHistory value) { return PrintWord(value, kAttemptHistories); }
 std::string Print(const std::optional<message::Unrouted>& value) {
   return value ? PrintWord(*value, kUnrouted) : "";
 }

@@ -31,6 +31,7 @@ Status Read(std::string_view text, std::vector<std::string>& out);
 Status Read(std::string_view text, std::vector<std::chrono::milliseconds>& out);
 Status Read(std::string_view text, ClaimMode& out);
 Status Read(std::string_view text, Completion& out);
+Status Read(std::string_view text, AttemptHistory& out);
 Status Read(std::string_view text, std::optional<message::Unrouted>& out);
 Status Read(std::string_view text, Jitter& out);
 Status Read(std::string_view text, log::Level& out);
@@ -48,6 +49,7 @@ std::string Print(const std::vector<std::string>& value);
 std::string Print(const std::vector<std::chrono::milliseconds>& value);
 std::string Print(ClaimMode value);
 std::string Print(Completion value);
+std::string Print(AttemptHistory value);
 std::string Print(const std::optional<message::Unrouted>& value);
 std::string Print(Jitter value);
 std::string Print(log::Level value);
@@ -68,6 +70,7 @@ constexpr std::string_view TypeName(const std::vector<std::chrono::milliseconds>
 }
 constexpr std::string_view TypeName(const ClaimMode*) { return "lease | transaction"; }
 constexpr std::string_view TypeName(const Completion*) { return "all | any"; }
+constexpr std::string_view TypeName(const AttemptHistory*) { return "off | failures | all"; }
 constexpr std::string_view TypeName(const std::optional<message::Unrouted>*) {
   return "error | dead | drop";
 }

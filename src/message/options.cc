@@ -17,6 +17,15 @@ std::string_view ToString(Completion completion) noexcept {
   return completion == Completion::kAll ? "all" : "any";
 }
 
+std::string_view ToString(AttemptHistory history) noexcept {
+  switch (history) {
+    case AttemptHistory::kOff: return "off";
+    case AttemptHistory::kFailures: return "failures";
+    case AttemptHistory::kAll: return "all";
+  }
+  return "unknown";
+}
+
 std::string_view ToString(RelayState state) noexcept {
   switch (state) {
     case RelayState::kStarting: return "starting";

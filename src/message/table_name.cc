@@ -34,13 +34,14 @@ Result<TableName> TableName::Parse(std::string_view text, std::string_view defau
             base::StrCat("use name or schema.name of lower-case letters, digits and _, at most ",
                          kNameBytesMax, " characters each"));
   }
-  return TableName(std::string(schema), std::string(name));
+  return TableName(std::string(schema), std::string(name), std::string(name));
 }
 
 std::string TableName::Render(std::string_view sql) const {
   std::string out(sql);
   ReplaceAll(out, "{{table}}", Quoted());
   ReplaceAll(out, "{{delivery}}", Deliveries().Quoted());
+  ReplaceAll(out, "{{attempt}}", Attempts().Quoted());
   ReplaceAll(out, "{{schema}}", "\"" + schema_ + "\"");
   ReplaceAll(out, "{{name}}", name_);
   ReplaceAll(out, "{{display}}", Display());

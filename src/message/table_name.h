@@ -28,19 +28,24 @@ class TableName {
   std::string Quoted() const { return "\"" + schema_ + "\".\"" + name_ + "\""; }
 
   // sales.orders_outbox_delivery: the table of its deliveries.
-  TableName Deliveries() const { return TableName(schema_, name_ + "_delivery"); }
+  TableName Deliveries() const { return TableName(schema_, name_ + "_delivery", name_); }
 
-  // Replaces {{table}} by Quoted(), {{delivery}} by that of Deliveries(), {{schema}} by the quoted
-  // schema, {{name}} by the bare name (to be written inside quotes) and {{display}} by Display()
-  // (to be written inside a string literal).
+  // sales.orders_outbox_attempt: the table of the attempts at its messages. The deliveries' own are
+  // there too.
+  TableName Attempts() const { return TableName(schema_, messages_ + "_attempt", messages_); }
+
+  // Replaces {{table}} by Quoted(), {{delivery}} and {{attempt}} by those of Deliveries() and
+  // Attempts(), {{schema}} by the quoted schema, {{name}} by the bare name (to be written inside
+  // quotes) and {{display}} by Display() (to be written inside a string literal).
   std::string Render(std::string_view sql) const;
 
  private:
-  TableName(std::string schema, std::string name)
-      : schema_(std::move(schema)), name_(std::move(name)) {}
+  TableName(std::string schema, std::string name, std::string messages)
+      : schema_(std::move(schema)), name_(std::move(name)), messages_(std::move(messages)) {}
 
   std::string schema_;
   std::string name_;
+  std::string messages_;  // the name of the table whose messages it is about
 };
 
 }  // namespace outbox::message

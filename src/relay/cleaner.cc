@@ -54,7 +54,9 @@ void Cleaner::Clean() {
           : PurgeAll([&](Deadline deadline) {
               return store_->PurgeDead(options_.dead_retention, options_.batch_size, deadline);
             });
-  for (const auto* result : {&delivered, &dead}) {
+  const auto attempts = PurgeAll(
+      [&](Deadline deadline) { return store_->PurgeAttempts(options_.batch_size, deadline); });
+  for (const auto* result : {&delivered, &dead, &attempts}) {
     if (!result->ok()) {
       observer_->OnStoreError(table_, "clean", result->error(), options_.interval);
     }

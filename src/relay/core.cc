@@ -255,7 +255,8 @@ std::vector<Slice> Core::GiveUpOverdue(TimePoint now) {
 
 void Core::Decide(HeldClaim& held, std::size_t index, const Status& result) {
   const Message& message = held.claim->messages()[index];
-  store::Outcome outcome{.index = static_cast<std::uint32_t>(index)};
+  store::Outcome outcome{.index = static_cast<std::uint32_t>(index),
+                         .error_class = result.disposition()};
   switch (result.disposition()) {
     case Disposition::kNone: outcome.kind = Kind::kDelivered; break;
     case Disposition::kSinkDown: outcome.kind = Kind::kReleased; break;
@@ -272,7 +273,9 @@ void Core::Decide(HeldClaim& held, std::size_t index, const Status& result) {
       }
       break;
   }
-  if (outcome.kind == Kind::kDead || outcome.kind == Kind::kRetry) {
+  // A message that is released keeps its last_error; why it was is for the history only.
+  if (outcome.kind == Kind::kDead || outcome.kind == Kind::kRetry ||
+      (outcome.kind == Kind::kReleased && options_.attempt_history != AttemptHistory::kOff)) {
     outcome.error = ErrorText(result, message, options_.last_error_bytes_max);
   }
   DecideAs(held, index, std::move(outcome));

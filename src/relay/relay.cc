@@ -59,7 +59,8 @@ Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOp
                                               .destination = options.destination,
                                               .completion = options.completion,
                                               .keep_delivered = options.retention.count() > 0,
-                                              .async_ack = options.async_ack},
+                                              .async_ack = options.async_ack,
+                                              .attempt_history = options.attempt_history},
                                              Deadline::After(kOpenTimeout)));
   // A sink that can never work is said now; one that is only away is waited for.
   const Status opened = sink->Open(Deadline::After(options.dispatch_timeout));

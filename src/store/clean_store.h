@@ -22,6 +22,10 @@ class CleanStore {
   // The same for rows that died more than `retention` ago.
   virtual Result<std::size_t> PurgeDead(std::chrono::milliseconds retention, std::size_t limit,
                                         Deadline deadline) = 0;
+  // Looks at up to `limit` attempts, from where the last call ended, and deletes those whose
+  // message is gone; returns how many. Deleting a message takes its attempts along: these are
+  // left-overs, of a history that was switched off where delivered rows are not kept.
+  virtual Result<std::size_t> PurgeAttempts(std::size_t limit, Deadline deadline) = 0;
 };
 
 }  // namespace outbox::store

@@ -18,6 +18,7 @@
 #include "outbox/deadline.h"
 #include "outbox/message.h"
 #include "outbox/status.h"
+#include "store/attempt.h"
 #include "store/list_filter.h"
 #include "store/scope.h"
 
@@ -116,6 +117,10 @@ class InspectStore {
                                             std::size_t number, Deadline deadline) = 0;
   virtual Result<std::optional<StoredMessage>> Get(const Scope& scope, const Uuid& id,
                                                    Deadline deadline) = 0;
+  // The newest kAttemptsShownMax attempts at a message that were noted, oldest first. None for a
+  // message that is not there, or not in this scope.
+  virtual Result<std::vector<Attempt>> Attempts(const Scope& scope, const Uuid& id,
+                                                Deadline deadline) = 0;
   virtual Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) = 0;
 
   // Retry: failed or dead → pending, attempts 0, available now; last_error stays until the next

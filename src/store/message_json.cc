@@ -1,5 +1,7 @@
 #include "store/message_json.h"
 
+#include <chrono>
+
 #include "base/json_object.h"
 #include "base/text.h"
 #include "message/headers_json.h"
@@ -22,9 +24,30 @@ std::string ToJson(const Delivery& delivery) {
   return json.Finish();
 }
 
-}  // namespace
+std::string ToJson(const Attempt& attempt) {
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(attempt.ended_at - attempt.started_at);
+  base::JsonObject json;
+  json.AddUnlessEmpty("destination", attempt.destination)
+      .Add("attempt", attempt.attempt)
+      .Add("worker", attempt.worker)
+      .Add("started_at", base::FormatTimestamp(attempt.started_at))
+      .Add("ended_at", base::FormatTimestamp(attempt.ended_at))
+      .Add("duration_ms", std::int64_t{took.count()})
+      .Add("result", ToString(attempt.result))
+      .AddUnlessEmpty("error_class", attempt.error_class)
+      .AddUnlessEmpty("error", attempt.error);
+  return json.Finish();
+}
 
-std::string ToJson(const StoredMessage& stored, bool whole) {
+template <typename T>
+std::string ArrayOf(std::span<const T> values) {
+  std::vector<std::string> items;
+  for (const T& value : values) items.push_back(ToJson(value));
+  return base::JsonArray(items);
+}
+
+std::string Write(const StoredMessage& stored, bool whole, std::span<const Attempt> attempts) {
   const Message& message = stored.message;
   base::JsonObject json;
   json.Add("id", message.id.ToString())
@@ -50,16 +73,21 @@ std::string ToJson(const StoredMessage& stored, bool whole) {
       .AddUnlessEmpty("processed_at", Text(stored.processed_at));
   if (whole) {
     if (!stored.deliveries.empty()) {
-      std::vector<std::string> deliveries;
-      for (const Delivery& delivery : stored.deliveries) {
-        deliveries.push_back(ToJson(delivery));
-      }
-      json.AddRaw("deliveries", base::JsonArray(deliveries));
+      json.AddRaw("deliveries", ArrayOf(std::span<const Delivery>(stored.deliveries)));
     }
+    if (!attempts.empty()) json.AddRaw("attempt_history", ArrayOf(attempts));
     if (!message.headers.empty()) json.AddRaw("headers", message::HeadersToJson(message.headers));
     json.AddRaw("payload", message.payload);
   }
   return json.Finish();
+}
+
+}  // namespace
+
+std::string ToJson(const StoredMessage& stored, bool whole) { return Write(stored, whole, {}); }
+
+std::string ToJson(const StoredMessage& stored, std::span<const Attempt> attempts) {
+  return Write(stored, true, attempts);
 }
 
 }  // namespace outbox::store

@@ -37,6 +37,9 @@ struct Outcome {
   Kind kind = Kind::kReleased;
   std::chrono::milliseconds retry_in{0};
   std::string error;  // for kRetry and kDead: last_error, cut and cleaned by the relay already
+  // What the sink's answer asked for; with `error` for the history of attempts, also of a
+  // kReleased.
+  Disposition error_class = Disposition::kNone;
 };
 
 struct SettleReport {
@@ -128,6 +131,7 @@ struct RelayStoreOptions {
   Completion completion = Completion::kAll;
   bool keep_delivered = true;
   bool async_ack = false;
+  AttemptHistory attempt_history = AttemptHistory::kOff;
 };
 
 }  // namespace outbox::store

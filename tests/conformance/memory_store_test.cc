@@ -1,5 +1,6 @@
 #include "store/memory/memory_store.h"
 
+#include "tests/conformance/attempt_suite.h"
 #include "tests/conformance/inspect_suite.h"
 #include "tests/conformance/relay_store_suite.h"
 
@@ -30,6 +31,9 @@ std::unique_ptr<StoreFixture> MakeMemoryFixture() { return std::make_unique<Memo
 
 OUTBOX_INSTANTIATE_RELAY_STORE_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
 OUTBOX_INSTANTIATE_INSPECT_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
+INSTANTIATE_TEST_SUITE_P(Memory, AttemptSuite,
+                         ::testing::Values(StoreParam{"memory", MakeMemoryFixture}),
+                         StoreParamName);
 
 }  // namespace
 }  // namespace outbox::conformance

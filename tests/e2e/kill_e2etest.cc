@@ -1,4 +1,5 @@
 // Relays that die: by SIGKILL at any moment, and at the four places where it matters most.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -105,6 +106,26 @@ TEST_P(Failpoints, LoseNothingAndRepeatAtMostTheBatchInFlight) {
   if (std::string_view(place.name) == "after_publish") {
     EXPECT_EQ(verdict.duplicated, bound);
   }
+}
+
+TEST_P(Kill, TheHistoryShowsTheAttemptThatACrashCutOff) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  ASSERT_TRUE(Produce(stage->sql(), {.per_transaction = 1, .rollback_percent = 0}, 1));
+  const Flags flags{"--lease", "1s", "--attempt-history", "all"};
+  const auto relay = stage->StartRelay("crashed", flags,
+                                       {.environment = {{"OUTBOX_FAILPOINT", "after_publish:1"}}});
+  ASSERT_EQ(relay->Wait(kPatience), 137) << relay->Errors();
+  ASSERT_TRUE(stage->Drain("second", flags));
+  const auto ids = stage->sql().Query(StrCat("SELECT id FROM ", kTable));
+  ASSERT_EQ(ids.size(), 1u);
+  const Finished shown = stage->Run({"show", ids.at(0).at(0)});
+  EXPECT_EQ(shown.exit_code, 0) << shown.standard_error;
+  EXPECT_THAT(shown.standard_output,
+              ::testing::AllOf(::testing::HasSubstr("\tenqueued\t"),
+                               ::testing::ContainsRegex("attempt 1: no outcome\t[^\n]*\tcrashed"),
+                               ::testing::ContainsRegex("attempt 2: delivered\t[^\n]*\tsecond")));
+  const Finished json = stage->Run({"show", ids.at(0).at(0), "--json"});
+  EXPECT_THAT(json.standard_output, ::testing::HasSubstr("\"result\":\"no_outcome\""));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ BEGIN
     GRANT USAGE ON SCHEMA {{schema}} TO outbox_relay;
     GRANT SELECT, UPDATE, DELETE ON {{table}} TO outbox_relay;
     GRANT SELECT, INSERT, UPDATE, DELETE ON {{delivery}} TO outbox_relay;
+    GRANT SELECT, INSERT, DELETE ON {{attempt}} TO outbox_relay;
   END IF;
 END
 $$;

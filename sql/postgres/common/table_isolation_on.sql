@@ -1,4 +1,5 @@
--- Tenant isolation: row level security on the messages and their deliveries, also for the owner.
+-- Tenant isolation: row level security on the messages, their deliveries and attempts, also for the
+-- owner.
 --
 -- A transaction that names a tenant (SELECT set_config('outbox.tenant', '<uuid>', true)) sees and writes
 -- that tenant's rows and no others, whatever its statements say. One that names none is the work of
@@ -10,6 +11,8 @@ DROP POLICY IF EXISTS outbox_all ON {{table}};
 DROP POLICY IF EXISTS outbox_tenant ON {{table}};
 DROP POLICY IF EXISTS outbox_all ON {{delivery}};
 DROP POLICY IF EXISTS outbox_tenant ON {{delivery}};
+DROP POLICY IF EXISTS outbox_all ON {{attempt}};
+DROP POLICY IF EXISTS outbox_tenant ON {{attempt}};
 
 DO $$
 DECLARE
@@ -25,15 +28,21 @@ BEGIN
     || ' USING ((SELECT coalesce(current_setting(''outbox.tenant'', true), '''')) = '''')';
   EXECUTE 'CREATE POLICY outbox_all ON {{delivery}} TO ' || workers
     || ' USING ((SELECT coalesce(current_setting(''outbox.tenant'', true), '''')) = '''')';
+  EXECUTE 'CREATE POLICY outbox_all ON {{attempt}} TO ' || workers
+    || ' USING ((SELECT coalesce(current_setting(''outbox.tenant'', true), '''')) = '''')';
 END
 $$;
 
 CREATE POLICY outbox_tenant ON {{table}}
   USING (tenant_id = (SELECT nullif(current_setting('outbox.tenant', true), '')::uuid));
--- A delivery belongs to whom its message belongs to.
+-- Deliveries and attempts belong to whom their message belongs to.
 CREATE POLICY outbox_tenant ON {{delivery}}
   USING ((SELECT nullif(current_setting('outbox.tenant', true), '')) IS NOT NULL
     AND EXISTS (SELECT FROM {{table}} AS m WHERE m.id = {{delivery}}.id));
+CREATE POLICY outbox_tenant ON {{attempt}}
+  USING ((SELECT nullif(current_setting('outbox.tenant', true), '')) IS NOT NULL
+    AND EXISTS (SELECT FROM {{table}} AS m WHERE m.id = {{attempt}}.id));
 
 ALTER TABLE {{table}} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 ALTER TABLE {{delivery}} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE {{attempt}} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

@@ -4,7 +4,8 @@
 -- $2 limit, $3 dry_run: true only counts
 -- $4 tenant, $5 topic, $6, $7 created from and until, $8 part of last_error: null does not limit
 --
--- Index: NAME_claim, or NAME_tenant_live; then by ctid. Their deliveries: NAME_delivery_pkey.
+-- Index: NAME_claim, or NAME_tenant_live; then by ctid. Their deliveries: NAME_delivery_pkey;
+-- their attempts: NAME_attempt_message.
 -- Rows that somebody holds are skipped.
 WITH target AS MATERIALIZED (
   SELECT ctid FROM {{table}}
@@ -19,8 +20,10 @@ WITH target AS MATERIALIZED (
   ORDER BY available_at, seq LIMIT $2::bigint FOR UPDATE SKIP LOCKED
 ), changed AS (
   DELETE FROM {{table}} AS m
-  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id
+  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id, seq
 ), deliveries AS (
   DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM changed)
+), attempts AS (
+  DELETE FROM {{attempt}} WHERE seq IN (SELECT seq FROM changed)
 )
 SELECT CASE WHEN $3 THEN (SELECT count(*) FROM target) ELSE (SELECT count(*) FROM changed) END

@@ -1,7 +1,8 @@
 -- Deletes messages that are pending or dead; others are left alone.
 --
 -- $1 ids, $2 limit, $3 dry_run: true only counts, $4 tenant (null does not limit)
--- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey.
+-- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
+-- their attempts: NAME_attempt_message.
 -- Rows that somebody holds are skipped.
 WITH target AS MATERIALIZED (
   SELECT ctid FROM {{table}}
@@ -10,8 +11,10 @@ WITH target AS MATERIALIZED (
   LIMIT $2::bigint FOR UPDATE SKIP LOCKED
 ), changed AS (
   DELETE FROM {{table}} AS m
-  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id
+  WHERE NOT $3::boolean AND m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id, seq
 ), deliveries AS (
   DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM changed)
+), attempts AS (
+  DELETE FROM {{attempt}} WHERE seq IN (SELECT seq FROM changed)
 )
 SELECT CASE WHEN $3 THEN (SELECT count(*) FROM target) ELSE (SELECT count(*) FROM changed) END

@@ -1,7 +1,8 @@
 -- Deletes one message that is pending or dead, and tells how it was found.
 --
 -- $1 id, $2 tenant (null does not limit)
--- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey.
+-- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
+-- their attempts: NAME_attempt_message.
 -- No row: there is none. A row that somebody holds is found and not changed.
 WITH found AS (
   SELECT status FROM {{table}}
@@ -13,8 +14,10 @@ WITH found AS (
   FOR UPDATE SKIP LOCKED
 ), changed AS (
   DELETE FROM {{table}} AS m
-  WHERE m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id
+  WHERE m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING id, seq
 ), deliveries AS (
   DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM changed)
+), attempts AS (
+  DELETE FROM {{attempt}} WHERE seq IN (SELECT seq FROM changed)
 )
 SELECT status, EXISTS (SELECT FROM changed) FROM found

@@ -1,7 +1,8 @@
 -- Deletes rows that died longer ago than the retention.
 --
 -- $1 retention in milliseconds, $2 limit
--- Index: NAME_claim, from its far end where the dead stand; then by ctid. Their deliveries: NAME_delivery_pkey.
+-- Index: NAME_claim, from its far end where the dead stand; then by ctid. Their deliveries: NAME_delivery_pkey;
+-- their attempts: NAME_attempt_message.
 WITH purged AS (
   DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM {{table}}
@@ -10,8 +11,10 @@ WITH purged AS (
     ORDER BY seq
     LIMIT $2::bigint
     FOR UPDATE SKIP LOCKED))
-  RETURNING id
+  RETURNING id, seq
 ), deliveries AS (
   DELETE FROM {{delivery}} WHERE id IN (SELECT id FROM purged)
+), attempts AS (
+  DELETE FROM {{attempt}} WHERE seq IN (SELECT seq FROM purged)
 )
 SELECT count(*) FROM purged

@@ -1,4 +1,5 @@
--- Heartbeat of one message. ?1 seq, ?2 lease token, ?3 lease in ms from now.
+-- Heartbeat of one message. ?1 seq, ?2 lease token, ?3 lease in ms from now. updated_at stays: it says
+-- when the row was claimed.
 -- Index: the primary key.
-UPDATE {{table}} SET locked_until = {{now}} + ?3, updated_at = {{now}}
+UPDATE {{table}} SET locked_until = {{now}} + ?3
 WHERE seq = ?1 AND locked_by = ?2;

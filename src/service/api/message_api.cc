@@ -62,7 +62,8 @@ class MessageApi {
     OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
     OUTBOX_ASSIGN_OR_RETURN(const auto found, session->Get(scope, id, request.deadline));
     if (!found) return NoSuchMessage();
-    return JsonResponse(200, ToJson(*found, true));
+    OUTBOX_ASSIGN_OR_RETURN(const auto attempts, session->Attempts(scope, id, request.deadline));
+    return JsonResponse(200, ToJson(*found, attempts));
   }
 
   Result<Response> Retry(const Request& request, const Principal& who) const {

@@ -63,6 +63,34 @@ TEST_P(MessageApiSuite, AForeignMessageLooksLikeNone) {
   ExpectRefused(400, "tenant", Get(Message(foreign) + "?tenant=7", OperatorToken()));
 }
 
+TEST_P(MessageApiSuite, ShowsTheAttemptsThatWereNoted) {
+  StartService();
+  const Uuid id = Enqueue(orders_, {Note(kAnn)}).at(0);
+  EXPECT_FALSE(GetJson(Message(id), TokenOf(kAnn)).contains("attempt_history"));
+  auto relay = backend_->OpenRelay(
+      {.table = orders_, .relay_id = "maker", .attempt_history = AttemptHistory::kFailures},
+      Soon());
+  ASSERT_OK(relay);
+  const auto claim = (*relay)->Next({.limit = 1, .lease = std::chrono::minutes(5)}, Soon());
+  ASSERT_OK(claim);
+  ASSERT_OK((*claim)->Settle(std::vector<store::Outcome>{{.index = 0,
+                                                          .kind = store::Outcome::Kind::kDead,
+                                                          .error = "the sink said no",
+                                                          .error_class = Disposition::kPermanent}},
+                             Soon()));
+  const Json attempts = GetJson(Message(id), TokenOf(kAnn)).at("attempt_history");
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts.at(0).at("attempt"), 1);
+  EXPECT_EQ(attempts.at(0).at("worker"), "maker");
+  EXPECT_EQ(attempts.at(0).at("result"), "dead");
+  EXPECT_EQ(attempts.at(0).at("error_class"), "permanent");
+  EXPECT_EQ(attempts.at(0).at("error"), "the sink said no");
+  EXPECT_GE(attempts.at(0).at("duration_ms"), 0);
+  EXPECT_EQ(Get(Message(id), TokenOf(kBob)).status, 404);
+  const Json listed = GetJson(Messages(orders_) + "?status=dead", TokenOf(kAnn));
+  EXPECT_FALSE(listed.at("messages").at(0).contains("attempt_history"));
+}
+
 TEST_P(MessageApiSuite, WantsTheRightToken) {
   options_.enqueue = true;
   StartService();

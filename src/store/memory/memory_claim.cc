@@ -11,6 +11,7 @@ MemoryClaim::MemoryClaim(MemoryStore& store, const RelayStoreOptions& options, s
     : store_(store),
       lease_(options.claim_mode == ClaimMode::kLease),
       keep_delivered_(options.keep_delivered),
+      history_(options.attempt_history),
       token_(std::move(token)),
       messages_(std::move(messages)),
       exhausted_(std::move(exhausted)),
@@ -33,6 +34,7 @@ Result<SettleReport> MemoryClaim::Settle(std::span<const Outcome> outcomes, Dead
     OUTBOX_CHECK(outcome.index < messages_.size());
     StoredMessage* row = store_.FindOwned(messages_[outcome.index].seq, token_);
     if (row != nullptr) {
+      Note(*row, outcome);
       Apply(*row, outcome);
     } else {
       report.lost.push_back(outcome.index);
@@ -60,6 +62,21 @@ Result<std::vector<std::uint32_t>> MemoryClaim::Extend(std::chrono::milliseconds
   return lost;
 }
 
+void MemoryClaim::Note(const StoredMessage& row, const Outcome& outcome) {
+  if (!IsNoted(history_, outcome)) return;
+  const bool classified = outcome.error_class != Disposition::kNone;
+  const bool failed = outcome.kind != Outcome::Kind::kDelivered;
+  store_.attempts_[row.message.seq].push_back(
+      {.destination = {},
+       .attempt = row.message.attempt,
+       .worker = std::string(WorkerOf(token_)),
+       .started_at = row.updated_at,
+       .ended_at = store_.Now(),
+       .result = ResultOf(outcome.kind),
+       .error_class = classified ? std::string(ToString(outcome.error_class)) : "",
+       .error = failed ? outcome.error : ""});
+}
+
 void MemoryClaim::Apply(StoredMessage& row, const Outcome& outcome) {
   const Timestamp now = store_.Now();
   row.locked_by.clear();
@@ -70,7 +87,7 @@ void MemoryClaim::Apply(StoredMessage& row, const Outcome& outcome) {
       row.status = MessageStatus::kDelivered;
       row.processed_at = now;
       row.last_error.clear();
-      if (!keep_delivered_) store_.rows_.erase(row.message.seq);
+      if (!keep_delivered_) store_.Erase(row.message.seq);
       return;
     case Outcome::Kind::kRetry:
       row.status = MessageStatus::kPending;

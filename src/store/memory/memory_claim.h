@@ -23,11 +23,13 @@ class MemoryClaim final : public Claim {
 
  private:
   // With the store's mutex held.
+  void Note(const StoredMessage& row, const Outcome& outcome);
   void Apply(StoredMessage& row, const Outcome& outcome);
 
   MemoryStore& store_;
   bool lease_;
   bool keep_delivered_;
+  AttemptHistory history_;
   std::string token_;
   std::vector<Message> messages_;
   std::vector<Message> exhausted_;

@@ -129,6 +129,19 @@ Result<std::optional<StoredMessage>> MemoryInspectStore::Get(const Scope& scope,
   return found;
 }
 
+Result<std::vector<Attempt>> MemoryInspectStore::Attempts(const Scope& scope, const Uuid& id,
+                                                          Deadline deadline) {
+  std::vector<Attempt> attempts;
+  OUTBOX_ASSIGN_OR_RETURN(const auto row, Get(scope, id, deadline));
+  if (!row) return attempts;
+  const std::lock_guard lock(store_.mutex_);
+  const auto found = store_.attempts_.find(row->message.seq);
+  if (found == store_.attempts_.end()) return attempts;
+  const std::size_t count = std::min(found->second.size(), kAttemptsShownMax);
+  attempts.assign(found->second.end() - static_cast<std::ptrdiff_t>(count), found->second.end());
+  return attempts;
+}
+
 Result<TableStats> MemoryInspectStore::Stats(const Scope& scope, bool, Deadline) {
   const std::lock_guard lock(store_.mutex_);
   const Timestamp now = store_.Now();
@@ -211,7 +224,7 @@ Result<RepairResult> MemoryInspectStore::RetryOne(const Scope& scope, const Uuid
 }
 
 Result<RepairResult> MemoryInspectStore::DeleteOne(const Scope& scope, const Uuid& id, Deadline) {
-  return RepairOne(scope, id, true, [this](std::int64_t seq) { store_.rows_.erase(seq); });
+  return RepairOne(scope, id, true, [this](std::int64_t seq) { store_.Erase(seq); });
 }
 
 Result<std::size_t> MemoryInspectStore::Retry(const Scope& scope, const RepairTarget& target,
@@ -222,7 +235,7 @@ Result<std::size_t> MemoryInspectStore::Retry(const Scope& scope, const RepairTa
 Result<std::size_t> MemoryInspectStore::Delete(const Scope& scope, const RepairTarget& target,
                                                bool dry_run, std::size_t limit, Deadline) {
   return Repair(scope, target, dry_run, limit, true,
-                [this](std::int64_t seq) { store_.rows_.erase(seq); });
+                [this](std::int64_t seq) { store_.Erase(seq); });
 }
 
 }  // namespace outbox::store

@@ -75,6 +75,18 @@ std::vector<StoredMessage*> MemoryRelayStore::DueRows(std::size_t limit, Timesta
   return due;
 }
 
+void MemoryRelayStore::NoteCutOff(const StoredMessage& row) {
+  if (options_.attempt_history == AttemptHistory::kOff) return;
+  store_.attempts_[row.message.seq].push_back({.destination = {},
+                                               .attempt = row.message.attempt,
+                                               .worker = std::string(WorkerOf(row.locked_by)),
+                                               .started_at = row.updated_at,
+                                               .ended_at = row.locked_until.value_or(store_.Now()),
+                                               .result = AttemptResult::kNoOutcome,
+                                               .error_class = {},
+                                               .error = {}});
+}
+
 Result<std::unique_ptr<Claim>> MemoryRelayStore::Next(const ClaimRequest& request, Deadline) {
   const std::lock_guard lock(store_.mutex_);
   OUTBOX_RETURN_IF_ERROR(store_.TakeFailure(MemoryStore::Call::kNext));
@@ -84,6 +96,7 @@ Result<std::unique_ptr<Claim>> MemoryRelayStore::Next(const ClaimRequest& reques
   std::vector<Message> messages;
   std::vector<Message> exhausted;
   for (StoredMessage* row : DueRows(request.limit, now)) {
+    if (row->status == MessageStatus::kProcessing) NoteCutOff(*row);
     if (request.attempts_max && row->message.attempt >= *request.attempts_max) {
       exhausted.push_back(row->message);
       Bury(*row, now);

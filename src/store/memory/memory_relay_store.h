@@ -24,6 +24,8 @@ class MemoryRelayStore final : public RelayStore {
 
  private:
   bool Wanted(const Message& message) const;
+  // Of a row whose lease is being taken over. With the store's mutex held.
+  void NoteCutOff(const StoredMessage& row);
   // Due rows that nobody holds, oldest first. With the store's mutex held.
   std::vector<StoredMessage*> DueRows(std::size_t limit, Timestamp now);
 

@@ -101,4 +101,9 @@ StoredMessage* MemoryStore::FindOwned(std::int64_t seq, const std::string& token
   return found != rows_.end() && found->second.locked_by == token ? &found->second : nullptr;
 }
 
+void MemoryStore::Erase(std::int64_t seq) {
+  rows_.erase(seq);
+  attempts_.erase(seq);
+}
+
 }  // namespace outbox::store

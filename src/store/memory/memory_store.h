@@ -61,11 +61,14 @@ class MemoryStore {
   Status TakeFailure(Call call);
   // With mutex_ held.
   StoredMessage* FindOwned(std::int64_t seq, const std::string& token);
+  // Removes a message and its attempts. With mutex_ held.
+  void Erase(std::int64_t seq);
   Timestamp Now() const { return clock_(); }
 
   Clock clock_;
   mutable std::mutex mutex_;
-  std::map<std::int64_t, StoredMessage> rows_;  // by seq
+  std::map<std::int64_t, StoredMessage> rows_;             // by seq
+  std::map<std::int64_t, std::vector<Attempt>> attempts_;  // by seq of their message
   std::int64_t last_seq_ = 0;
   std::uint64_t last_token_ = 0;
   const void* leader_ = nullptr;

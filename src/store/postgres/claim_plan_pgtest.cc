@@ -40,6 +40,25 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(settle, Not(HasSubstr("Seq Scan")));
     EXPECT_THAT(Plan(sql::postgres::kSettleDeliveredKeep, "'{\"(0,1)\"}', '{1}', 't'"),
                 HasSubstr("Tid Scan on orders_outbox"));
+    const std::string noted = Plan(sql::postgres::kClaimLeaseNoted,
+                                   "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, NULL");
+    EXPECT_THAT(noted, HasSubstr("Tid Scan on orders_outbox"));
+    EXPECT_THAT(noted, HasSubstr("Index Scan using orders_outbox_claim"));
+    EXPECT_THAT(noted, Not(HasSubstr("Seq Scan")));
+    EXPECT_THAT(
+        Plan(sql::postgres::kSettleDeliveredKeepNoted, "'{\"(0,1)\"}', '{1}', 't', '', 'w', now()"),
+        HasSubstr("Tid Scan on orders_outbox"));
+    const std::string deleted =
+        Plan(sql::postgres::kSettleDeliveredDeleteNoted, "'{\"(0,1)\"}', '{1}', 't'");
+    EXPECT_THAT(deleted, HasSubstr("Tid Scan on orders_outbox"));
+    EXPECT_THAT(deleted, HasSubstr("Index Scan using orders_outbox_attempt_message"));
+    const std::string listed =
+        Plan(sql::postgres::kListAttempts, "'0190b5c0-0000-7000-8000-000000000001', NULL, 100");
+    EXPECT_THAT(listed, HasSubstr("Index Scan Backward using orders_outbox_attempt_message"));
+    EXPECT_THAT(listed, Not(HasSubstr("Sort")));
+    const std::string left_over = Plan(sql::postgres::kPurgeAttempts, "0, 100");
+    EXPECT_THAT(left_over, HasSubstr("Index Scan using orders_outbox_attempt_message"));
+    EXPECT_THAT(left_over, HasSubstr("using orders_outbox_pkey"));
     EXPECT_THAT(Plan(sql::postgres::kPurgeDelivered, "0, 10"),
                 HasSubstr("Index Scan using orders_outbox_processed"));
   }

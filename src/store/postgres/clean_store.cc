@@ -10,6 +10,7 @@ PostgresCleanStore::PostgresCleanStore(std::shared_ptr<const Address> address,
     : table_(table),
       purge_delivered_(table, sql::postgres::kPurgeDelivered),
       purge_dead_(table, sql::postgres::kPurgeDead),
+      purge_attempts_(table, sql::postgres::kPurgeAttempts),
       connection_(std::move(address), Plans::kPinned) {}
 
 Status PostgresCleanStore::Check(Deadline deadline) {
@@ -33,6 +34,15 @@ Result<std::size_t> PostgresCleanStore::PurgeDelivered(std::chrono::milliseconds
 Result<std::size_t> PostgresCleanStore::PurgeDead(std::chrono::milliseconds retention,
                                                   std::size_t limit, Deadline deadline) {
   return Purge(purge_dead_, retention, limit, deadline);
+}
+
+Result<std::size_t> PostgresCleanStore::PurgeAttempts(std::size_t limit, Deadline deadline) {
+  Params params;
+  params.Int8(attempts_seen_).Int8(static_cast<std::int64_t>(limit));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(purge_attempts_, params, deadline));
+  const bool end = static_cast<std::size_t>(rows.Int8(0, 1)) < limit;
+  attempts_seen_ = end ? 0 : rows.Int8(0, 2);
+  return static_cast<std::size_t>(rows.Int8(0, 0));
 }
 
 }  // namespace outbox::store::postgres

@@ -21,6 +21,7 @@ class PostgresCleanStore final : public CleanStore {
                                      Deadline deadline) override;
   Result<std::size_t> PurgeDead(std::chrono::milliseconds retention, std::size_t limit,
                                 Deadline deadline) override;
+  Result<std::size_t> PurgeAttempts(std::size_t limit, Deadline deadline) override;
 
  private:
   Result<std::size_t> Purge(const Statement& statement, std::chrono::milliseconds retention,
@@ -29,6 +30,8 @@ class PostgresCleanStore final : public CleanStore {
   const message::TableName table_;
   const Statement purge_delivered_;
   const Statement purge_dead_;
+  const Statement purge_attempts_;
+  std::int64_t attempts_seen_ = 0;  // seq up to which they were looked at in this round
   Connection connection_;
 };
 

@@ -72,6 +72,18 @@ Delivery ReadDelivery(const Rows& rows, int row) {
           .processed_at = rows.TimeOrNull(row, 6)};
 }
 
+// The columns of list_attempts.sql.
+Attempt ReadAttempt(const Rows& rows, int row) {
+  return {.destination = std::string(rows.Text(row, 0)),
+          .attempt = rows.Int4(row, 1),
+          .worker = std::string(rows.Text(row, 2)),
+          .started_at = rows.Time(row, 3),
+          .ended_at = rows.Time(row, 4),
+          .result = ParseAttemptResult(rows.Text(row, 5)).value_or(AttemptResult::kNoOutcome),
+          .error_class = std::string(rows.Text(row, 6)),
+          .error = std::string(rows.Text(row, 7))};
+}
+
 }  // namespace
 
 PostgresInspectStore::PostgresInspectStore(std::shared_ptr<const Address> address,
@@ -180,6 +192,16 @@ Result<std::optional<StoredMessage>> PostgresInspectStore::Get(const Scope& scop
     found->deliveries.push_back(ReadDelivery(deliveries, row));
   }
   return found;
+}
+
+Result<std::vector<Attempt>> PostgresInspectStore::Attempts(const Scope& scope, const Uuid& id,
+                                                            Deadline deadline) {
+  Params params;
+  params.UuidOrNull(id).UuidOrNull(scope.tenant()).Int8(kAttemptsShownMax);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(scope, queries::kListAttempts, params, deadline));
+  std::vector<Attempt> attempts;
+  for (int row = rows.size() - 1; row >= 0; --row) attempts.push_back(ReadAttempt(rows, row));
+  return attempts;
 }
 
 Result<TableStats> PostgresInspectStore::Stats(const Scope& scope, bool exact, Deadline deadline) {

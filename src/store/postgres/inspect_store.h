@@ -29,6 +29,8 @@ class PostgresInspectStore final : public InspectStore {
                                     std::size_t number, Deadline deadline) override;
   Result<std::optional<StoredMessage>> Get(const Scope& scope, const Uuid& id,
                                            Deadline deadline) override;
+  Result<std::vector<Attempt>> Attempts(const Scope& scope, const Uuid& id,
+                                        Deadline deadline) override;
   Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) override;
   Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) override;
   Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) override;

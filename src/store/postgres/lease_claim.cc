@@ -11,9 +11,13 @@ namespace {
 
 using sql::postgres::kCompleteMessages;
 using sql::postgres::kExtendLease;
+using sql::postgres::kForgetAttempts;
 using sql::postgres::kSettle;
 using sql::postgres::kSettleDeliveredDelete;
+using sql::postgres::kSettleDeliveredDeleteNoted;
 using sql::postgres::kSettleDeliveredKeep;
+using sql::postgres::kSettleDeliveredKeepNoted;
+using sql::postgres::kSettleNoted;
 
 constexpr std::string_view kFailpoint = "mid_settle";
 
@@ -28,6 +32,25 @@ message::TableName Claimed(const message::TableName& table, const RelayStoreOpti
   return options.destination.empty() ? table : table.Deliveries();
 }
 
+// Failures need no note of what was delivered; what is deleted takes its notes along.
+std::string_view SettleDelivered(bool keep, AttemptHistory history) {
+  if (keep) {
+    return history == AttemptHistory::kAll ? kSettleDeliveredKeepNoted : kSettleDeliveredKeep;
+  }
+  return history == AttemptHistory::kOff ? kSettleDeliveredDelete : kSettleDeliveredDeleteNoted;
+}
+
+bool Forgets(const RelayStoreOptions& options) {
+  return !options.destination.empty() && !options.keep_delivered &&
+         options.attempt_history != AttemptHistory::kOff;
+}
+
+std::optional<Statement> StatementIf(bool wanted, const message::TableName& table,
+                                     std::string_view sql) {
+  if (!wanted) return std::nullopt;
+  return std::optional<Statement>(std::in_place, table, sql);
+}
+
 // Those of `all` that are not in `touched`, a set of flags by message index.
 std::vector<Outcome> Missing(std::span<const Outcome> all, const std::vector<bool>& touched) {
   std::vector<Outcome> missing;
@@ -39,33 +62,47 @@ std::vector<Outcome> Missing(std::span<const Outcome> all, const std::vector<boo
 
 }  // namespace
 
+void DecidedMessages::Add(const Message& message) {
+  ids.push_back(message.id);
+  seqs.push_back(message.seq);
+}
+
 SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::TableName& table,
                        const RelayStoreOptions& options)
     : connection(std::move(address), Plans::kPinned),
       keep_delivered(options.keep_delivered || !options.destination.empty()),
       async_ack(options.async_ack),
-      settle(Claimed(table, options), kSettle, kFailpoint),
-      settle_delivered(Claimed(table, options),
-                       keep_delivered ? kSettleDeliveredKeep : kSettleDeliveredDelete, kFailpoint),
+      history(options.attempt_history),
+      destination(options.destination),
+      worker(options.relay_id),
+      settle(Claimed(table, options), history == AttemptHistory::kOff ? kSettle : kSettleNoted,
+             kFailpoint),
+      settle_delivered(Claimed(table, options), SettleDelivered(keep_delivered, history),
+                       kFailpoint),
       extend(Claimed(table, options), kExtendLease),
-      complete(options.destination.empty()
-                   ? std::nullopt
-                   : std::optional<Statement>(std::in_place, table, kCompleteMessages)),
+      complete(StatementIf(!options.destination.empty(), table, kCompleteMessages)),
+      forget(StatementIf(Forgets(options), table, kForgetAttempts)),
       any_completes(options.completion == Completion::kAny),
       keep_messages(options.keep_delivered) {}
 
-void SettleLane::Complete(Connection& on, std::span<const Uuid> ids, Deadline deadline) const {
-  if (!complete || ids.empty()) return;
+void SettleLane::Complete(Connection& on, const DecidedMessages& messages,
+                          Deadline deadline) const {
+  if (!complete || messages.ids.empty()) return;
   Params params;
-  params.UuidArray(ids).Bool(any_completes).Bool(keep_messages);
+  params.UuidArray(messages.ids).Bool(any_completes).Bool(keep_messages);
   (void)on.Execute(*complete, params, deadline);
+  if (!forget) return;
+  Params seqs;
+  seqs.Int8Array(messages.seqs);
+  (void)on.Execute(*forget, seqs, deadline);
 }
 
-LeaseClaim::LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token,
+LeaseClaim::LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token, Timestamp claimed_at,
                        std::vector<Message> messages, std::vector<ClaimedRow> rows,
                        std::vector<Message> exhausted)
     : lane_(std::move(lane)),
       token_(std::move(token)),
+      claimed_at_(claimed_at),
       messages_(std::move(messages)),
       rows_(std::move(rows)),
       exhausted_(std::move(exhausted)) {
@@ -104,12 +141,19 @@ Result<Rows> LeaseClaim::WriteDelivered(std::span<const Outcome> outcomes, Deadl
   }
   Params params;
   params.TidArray(tids).Int8Array(seqs).Text(token_);
+  if (lane_->keep_delivered && lane_->history == AttemptHistory::kAll) {
+    params.Text(lane_->destination).Text(lane_->worker).Time(claimed_at_);
+  }
   return Write(lane_->settle_delivered, params, deadline);
 }
 
 Result<Rows> LeaseClaim::WriteAny(std::span<const Outcome> outcomes, Deadline deadline) {
   Params params = Settlement(outcomes, messages_, rows_).ById();
   params.Text(token_).Bool(lane_->keep_delivered);
+  if (lane_->history != AttemptHistory::kOff) {
+    params.TextArray(ErrorClasses(outcomes)).Bool(lane_->history == AttemptHistory::kAll);
+    params.Text(lane_->destination).Text(lane_->worker).Time(claimed_at_);
+  }
   return Write(lane_->settle, params, deadline);
 }
 
@@ -139,10 +183,10 @@ Result<SettleReport> LeaseClaim::Settle(std::span<const Outcome> outcomes, Deadl
 
 void LeaseClaim::CompleteMessages(std::span<const Outcome> outcomes, Deadline deadline) {
   if (!lane_->complete) return;
-  std::vector<Uuid> decided;
+  DecidedMessages decided;
   for (const Outcome& outcome : outcomes) {
     if (outcome.kind == Outcome::Kind::kDelivered || outcome.kind == Outcome::Kind::kDead) {
-      decided.push_back(messages_[outcome.index].id);
+      decided.Add(messages_[outcome.index]);
     }
   }
   lane_->Complete(lane_->connection, decided, deadline);

@@ -5,7 +5,8 @@
 // somebody else is left alone and reported lost.
 //
 // The rows are messages, or deliveries of messages to one destination: both have the columns these
-// statements touch.
+// statements touch. Where a history of attempts is kept, the statements are those named noted: they
+// add what they settled to it.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,14 @@
 
 namespace outbox::store::postgres {
 
+// Messages whose deliveries are decided, or one of them is.
+struct DecidedMessages {
+  void Add(const Message& message);
+
+  std::vector<Uuid> ids;
+  std::vector<std::int64_t> seqs;
+};
+
 // The connection on which lease claims are settled, with its statements. Lock `mutex` to use
 // `connection`; its session() may be read without.
 struct SettleLane {
@@ -36,24 +45,30 @@ struct SettleLane {
   const bool keep_delivered;
   // The commit does not wait for the disk.
   const bool async_ack;
+  const AttemptHistory history;
+  const std::string destination;
+  const std::string worker;
   const Statement settle;
   const Statement settle_delivered;
   const Statement extend;
 
   // Deliveries only: what completes their messages, and its parameters.
   const std::optional<Statement> complete;
+  const std::optional<Statement> forget;  // their attempts, where neither is kept
   const bool any_completes;
   const bool keep_messages;
 
   // Completes the messages of deliveries whose outcome was committed. A failure is made up for by
   // the splitter, which looks for messages left behind.
-  void Complete(Connection& on, std::span<const Uuid> ids, Deadline deadline) const;
+  void Complete(Connection& on, const DecidedMessages& messages, Deadline deadline) const;
 };
 
 class LeaseClaim final : public Claim {
  public:
-  LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token, std::vector<Message> messages,
-             std::vector<ClaimedRow> rows, std::vector<Message> exhausted);
+  // `claimed_at` is the database's time, and of interest only where a history is kept.
+  LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token, Timestamp claimed_at,
+             std::vector<Message> messages, std::vector<ClaimedRow> rows,
+             std::vector<Message> exhausted);
 
   std::span<const Message> messages() const override { return messages_; }
   std::span<const Message> exhausted() const override { return exhausted_; }
@@ -70,6 +85,7 @@ class LeaseClaim final : public Claim {
 
   const std::shared_ptr<SettleLane> lane_;
   const std::string token_;
+  const Timestamp claimed_at_;
   const std::vector<Message> messages_;
   std::vector<ClaimedRow> rows_;
   const std::vector<Message> exhausted_;

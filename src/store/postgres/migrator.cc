@@ -80,7 +80,8 @@ Result<std::vector<int>> PostgresMigrator::UpInTransaction(const message::TableN
     OUTBOX_RETURN_IF_ERROR(connection_.Execute(kRecord, record, deadline).error());
     applied.push_back(migration.number);
   }
-  OUTBOX_RETURN_IF_ERROR(ApplySwitches(table, options, !schema.exists, deadline));
+  OUTBOX_RETURN_IF_ERROR(ApplySwitches(
+      table, options, {.created = !schema.exists, .upgraded = !applied.empty()}, deadline));
   OUTBOX_RETURN_IF_ERROR(connection_.Run(GrantsScript(table), deadline));
   return applied;
 }
@@ -95,7 +96,7 @@ Status PostgresMigrator::UpdateShared(Deadline deadline) {
 }
 
 Status PostgresMigrator::ApplySwitches(const message::TableName& table,
-                                       const MigrateOptions& options, bool created,
+                                       const MigrateOptions& options, Change change,
                                        Deadline deadline) {
   static const Statement kSwitches(queries::kTableSwitches);
   Params names;
@@ -104,19 +105,20 @@ Status PostgresMigrator::ApplySwitches(const message::TableName& table,
   const bool strict_now = now.Bool(0, 0);
   const bool notify_now = now.Bool(0, 1);
   const bool strict =
-      options.topics ? *options.topics == TopicRule::kStrict : created || strict_now;
+      options.topics ? *options.topics == TopicRule::kStrict : change.created || strict_now;
   const bool notify = options.notify.value_or(notify_now);
   const bool isolated_now = now.Bool(0, 2);
   const bool isolated = options.tenant_isolation.value_or(isolated_now);
   // Creating a trigger locks the table against writers: only where something changes.
-  if (created || strict != strict_now) {
+  if (change.created || strict != strict_now) {
     const TopicRule rule = strict ? TopicRule::kStrict : TopicRule::kRelaxed;
     OUTBOX_RETURN_IF_ERROR(connection_.Run(TopicsScript(table, rule), deadline));
   }
   if (notify != notify_now) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(NotifyScript(table, notify), deadline));
   }
-  if (isolated != isolated_now) {
+  // A migration may have added a table, which is isolated like the others.
+  if (isolated != isolated_now || (isolated && change.upgraded)) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(IsolationScript(table, isolated), deadline));
   }
   return Status::Ok();

@@ -36,8 +36,13 @@ class PostgresMigrator final : public Migrator {
   Result<std::vector<int>> DownInTransaction(const message::TableName& table,
                                              const MigrateOptions& options, Deadline deadline);
   Status UpdateShared(Deadline deadline);
-  Status ApplySwitches(const message::TableName& table, const MigrateOptions& options, bool created,
-                       Deadline deadline);
+  // What Up did to the table before its switches are applied.
+  struct Change {
+    bool created = false;
+    bool upgraded = false;
+  };
+  Status ApplySwitches(const message::TableName& table, const MigrateOptions& options,
+                       Change change, Deadline deadline);
   Status RefuseUndelivered(const message::TableName& table, Deadline deadline);
   Result<bool> SharedExists(Deadline deadline);
 

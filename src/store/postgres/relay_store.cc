@@ -17,7 +17,9 @@ namespace {
 
 using sql::postgres::kBuryExhausted;
 using sql::postgres::kClaimDelivery;
+using sql::postgres::kClaimDeliveryNoted;
 using sql::postgres::kClaimLease;
+using sql::postgres::kClaimLeaseNoted;
 using sql::postgres::kClaimTransaction;
 using sql::postgres::kDeliveriesDrained;
 using sql::postgres::kDrained;
@@ -26,6 +28,13 @@ using sql::postgres::kDrained;
 constexpr int kTidColumn = MessageColumns::kCount;
 constexpr int kExhaustedColumn = kTidColumn + 1;
 constexpr int kInDoubtColumn = kTidColumn + 2;
+// In those that keep a history of attempts.
+constexpr int kClaimedAtColumn = kTidColumn + 3;
+
+std::string_view ClaimLease(bool deliveries, AttemptHistory history) {
+  if (history == AttemptHistory::kOff) return deliveries ? kClaimDelivery : kClaimLease;
+  return deliveries ? kClaimDeliveryNoted : kClaimLeaseNoted;
+}
 
 // What is led by one relay at a time.
 std::string LeaderName(const message::TableName& table, const std::string& destination) {
@@ -66,13 +75,13 @@ PostgresRelayStore::PostgresRelayStore(std::shared_ptr<const Address> address,
       filter_(options.filter),
       destination_(options.destination),
       topic_regexes_(message::TopicPatternsToRegexes(options.filter.topics)),
-      claim_lease_(table_, destination_.empty() ? kClaimLease : kClaimDelivery),
+      claim_lease_(table_, ClaimLease(!destination_.empty(), options.attempt_history)),
       claim_transaction_(table_, kClaimTransaction),
       bury_(table_, kBuryExhausted),
       drained_(table_, destination_.empty() ? kDrained : kDeliveriesDrained),
       claims_(address_, Plans::kPinned),
       settles_(std::make_shared<SettleLane>(address_, table_, options)),
-      lanes_(std::make_shared<TransactionLanes>(address_, table_, options.keep_delivered)),
+      lanes_(std::make_shared<TransactionLanes>(address_, table_, options)),
       leader_(claims_, settles_, LeaderName(table_, destination_)),
       incarnation_(RandomHex()) {}
 
@@ -130,12 +139,13 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest&
   Found found = Read(rows);
   Advance(found, request.limit);
   if (!destination_.empty() && !found.exhausted.empty()) {
-    std::vector<Uuid> ids;
-    for (const Message& message : found.exhausted) ids.push_back(message.id);
-    settles_->Complete(claims_, ids, deadline);
+    DecidedMessages decided;
+    for (const Message& message : found.exhausted) decided.Add(message);
+    settles_->Complete(claims_, decided, deadline);
   }
-  return {std::make_unique<LeaseClaim>(settles_, std::move(token), std::move(found.messages),
-                                       std::move(found.rows), std::move(found.exhausted))};
+  return {std::make_unique<LeaseClaim>(settles_, std::move(token), found.claimed_at,
+                                       std::move(found.messages), std::move(found.rows),
+                                       std::move(found.exhausted))};
 }
 
 Result<std::unique_ptr<Claim>> PostgresRelayStore::NextTransaction(const ClaimRequest& request,
@@ -185,8 +195,11 @@ Status PostgresRelayStore::EndTransaction(Connection& connection, const Found& f
   Params params;
   params.TidArray(found.exhausted_tids);
   const Params none;
-  const std::array<Connection::Step, 2> steps{{{&bury_, &params}, {&kCommit, &none}}};
-  const auto written = connection.Pipeline(steps, deadline, connection.session());
+  const std::array<Connection::Step, 3> steps{
+      {{&lanes_->note_cut_off, &params}, {&bury_, &params}, {&kCommit, &none}}};
+  const bool noted = lanes_->history != AttemptHistory::kOff;
+  const auto written =
+      connection.Pipeline(std::span(steps).subspan(noted ? 0 : 1), deadline, connection.session());
   if (!written.ok()) connection.Close();
   return written.error();
 }
@@ -195,6 +208,9 @@ PostgresRelayStore::Found PostgresRelayStore::Read(const Rows& rows) const {
   Found found;
   found.messages.reserve(static_cast<std::size_t>(rows.size()));
   found.rows.reserve(static_cast<std::size_t>(rows.size()));
+  if (rows.size() > 0 && rows.columns() > kClaimedAtColumn) {
+    found.claimed_at = rows.Time(0, kClaimedAtColumn);
+  }
   for (const auto& [available_at, seq, row] : InDueOrder(rows)) {
     Message message = ReadMessage(rows, row, table_display_);
     message.in_doubt = rows.Bool(row, kInDoubtColumn);

@@ -44,6 +44,7 @@ class PostgresRelayStore final : public RelayStore {
     std::vector<ClaimedRow> rows;
     std::vector<Message> exhausted;
     std::vector<Tid> exhausted_tids;
+    Timestamp claimed_at{};  // lease claims that keep a history of attempts
   };
 
   Found Read(const Rows& rows) const;

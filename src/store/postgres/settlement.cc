@@ -35,4 +35,14 @@ Params Settlement::ById() const {
   return params;
 }
 
+std::vector<std::string> ErrorClasses(std::span<const Outcome> outcomes) {
+  std::vector<std::string> classes;
+  classes.reserve(outcomes.size());
+  for (const Outcome& outcome : outcomes) {
+    const bool none = outcome.error_class == Disposition::kNone;
+    classes.emplace_back(none ? "" : ToString(outcome.error_class));
+  }
+  return classes;
+}
+
 }  // namespace outbox::store::postgres

@@ -35,6 +35,10 @@ struct Settlement {
   std::vector<std::string> errors;
 };
 
+// What the sink's answers asked for, one entry per outcome, as the statements that keep a history
+// of attempts take it: empty when there was no error.
+std::vector<std::string> ErrorClasses(std::span<const Outcome> outcomes);
+
 // The numbers that settle.sql gives to the kinds.
 std::int16_t KindNumber(Outcome::Kind kind) noexcept;
 

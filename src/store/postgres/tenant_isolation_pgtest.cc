@@ -105,6 +105,39 @@ TEST_F(IsolationTest, AStatementWithoutATenantInItSeesOnlyTheScope) {
   EXPECT_EQ(work_->Run("SELECT count(*) FROM orders_outbox_delivery"), "6");
 }
 
+TEST_F(IsolationTest, AttemptsBelongToWhomTheirMessageBelongsTo) {
+  {
+    const auto relay = OpenRelay({.attempt_history = AttemptHistory::kAll});
+    const auto claim = Next(*relay, Batch(10));
+    ASSERT_OK(claim->Settle(All(*claim, Outcome::Kind::kDead), Soon()));
+  }
+  EXPECT_EQ(work_->Run("SELECT count(*) FROM orders_outbox_attempt"), "3");
+  work_->Run("BEGIN");
+  Name(*work_, kMine);
+  EXPECT_EQ(work_->Run("SELECT string_agg(id::text, ',') FROM orders_outbox_attempt"),
+            mine_.ToString());
+  EXPECT_EQ(work_->Table("DELETE FROM orders_outbox_attempt RETURNING id"),
+            mine_.ToString() + "\n");
+  work_->Run("ROLLBACK");
+  const auto inspect = backend_->OpenInspect(kTable, Soon()).value();
+  EXPECT_THAT(*inspect->Attempts(Of(kMine), mine_, Soon()), SizeIs(1));
+  EXPECT_THAT(*inspect->Attempts(Of(kMine), theirs_, Soon()), IsEmpty());
+  EXPECT_EQ(inspect->DeleteOne(Of(kMine), mine_, Soon())->outcome, RepairResult::Outcome::kDone);
+  EXPECT_EQ(work_->Run("SELECT count(*) FROM orders_outbox_attempt"), "2");
+}
+
+TEST_F(IsolationTest, AnUpgradeIsolatesTheTablesItAdds) {
+  work_->Run("DROP TABLE orders_outbox_attempt");
+  work_->Run("DELETE FROM outbox.migration WHERE number = 4");
+  Migrate({.table = kTable});
+  EXPECT_EQ(work_->Run("SELECT relforcerowsecurity FROM pg_class"
+                       " WHERE relname = 'orders_outbox_attempt'"),
+            "t");
+  EXPECT_EQ(work_->Run("SELECT count(*) FROM pg_policies"
+                       " WHERE tablename = 'orders_outbox_attempt'"),
+            "2");
+}
+
 TEST_F(IsolationTest, WithoutIsolationTheSameStatementSeesEverything) {
   // The control: it is the policy that hides rows.
   Migrate({.table = kTable, .tenant_isolation = false});
@@ -191,6 +224,13 @@ TEST_F(IsolationTest, ProducersAndRelaysNeedNoMoreThanTheirRoles) {
   const auto store = backend->OpenRelay({.table = kTable, .relay_id = "r"}, Soon());
   ASSERT_OK(store);
   EXPECT_THAT(Next(**store, Batch(10))->messages(), SizeIs(4));
+  shop.Run("SELECT outbox.enqueue('orders_outbox', 'orders.order.created.v1', '{}')");
+  const auto noting = backend->OpenRelay(
+      {.table = kTable, .relay_id = "n", .attempt_history = AttemptHistory::kAll}, Soon());
+  ASSERT_OK(noting);
+  const auto noted = Next(**noting, Batch(10));
+  EXPECT_OK(noted->Settle(All(*noted, Outcome::Kind::kDelivered), Soon()));
+  EXPECT_EQ(work_->Run("SELECT count(*) FROM orders_outbox_attempt"), "1");
   shop.Run("BEGIN");
   Name(shop, kMine);
   EXPECT_THAT(shop.Failure("SELECT outbox.enqueue('orders_outbox', 'orders.order.created.v1', '{}',"
@@ -235,14 +275,16 @@ TEST_F(IsolationTest, CanBeSwitchedOffAndIsKeptOtherwise) {
   const auto on = [&] {
     return work_->Table(
         "SELECT relname, relrowsecurity, relforcerowsecurity FROM pg_class"
-        " WHERE relname IN ('orders_outbox', 'orders_outbox_delivery') ORDER BY 1");
+        " WHERE relname IN ('orders_outbox', 'orders_outbox_attempt', 'orders_outbox_delivery') "
+        "ORDER BY 1");
   };
-  const std::string isolated = "orders_outbox|t|t\norders_outbox_delivery|t|t\n";
+  const std::string isolated =
+      "orders_outbox|t|t\norders_outbox_attempt|t|t\norders_outbox_delivery|t|t\n";
   EXPECT_EQ(on(), isolated);
   Migrate({.table = kTable});
   EXPECT_EQ(on(), isolated);
   Migrate({.table = kTable, .tenant_isolation = false});
-  EXPECT_EQ(on(), "orders_outbox|f|f\norders_outbox_delivery|f|f\n");
+  EXPECT_EQ(on(), "orders_outbox|f|f\norders_outbox_attempt|f|f\norders_outbox_delivery|f|f\n");
   EXPECT_EQ(work_->Run("SELECT count(*) FROM pg_policies"), "0");
   Migrate({.table = kTable, .tenant_isolation = true});
   EXPECT_EQ(on(), isolated);

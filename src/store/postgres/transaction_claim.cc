@@ -16,9 +16,14 @@ constexpr std::chrono::seconds kRollbackWait{2};
 }  // namespace
 
 TransactionLanes::TransactionLanes(std::shared_ptr<const Address> address,
-                                   const message::TableName& table, bool keep)
-    : keep_delivered(keep),
-      settle(table, sql::postgres::kSettleTransaction),
+                                   const message::TableName& table,
+                                   const RelayStoreOptions& options)
+    : keep_delivered(options.keep_delivered),
+      history(options.attempt_history),
+      worker(options.relay_id),
+      settle(table, history == AttemptHistory::kOff ? sql::postgres::kSettleTransaction
+                                                    : sql::postgres::kSettleTransactionNoted),
+      note_cut_off(table, sql::postgres::kNoteCutOff),
       address_(std::move(address)) {}
 
 std::unique_ptr<Connection> TransactionLanes::Take() {
@@ -78,20 +83,35 @@ Result<SettleReport> TransactionClaim::Settle(std::span<const Outcome> outcomes,
 }
 
 Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
-  static const Statement kCommit("COMMIT");
   open_ = false;
   if (!connection_->Healthy() || connection_->session() != session_) return Void();
-  Params params = Settlement(outcomes_, messages_, rows_).ByTid();
-  params.Bool(lanes_->keep_delivered);
-  const Params none;
-  const std::array<Connection::Step, 2> steps{{{&lanes_->settle, &params}, {&kCommit, &none}}};
-  const auto written = connection_->Pipeline(steps, deadline, session_);
-  if (written.ok()) return Missing(written->front());
+  const auto written = Write(deadline);
+  if (written.ok()) return Missing(*written);
   connection_->Close();
   if (written.error().disposition() == Disposition::kInDoubt) return written.error();
   return Status::Permanent(written.error().code(), written.error().message())
       .WithHint(written.error().hint())
       .WithNative(written.error().native());
+}
+
+Result<Rows> TransactionClaim::Write(Deadline deadline) {
+  static const Statement kCommit("COMMIT");
+  const Settlement settlement(outcomes_, messages_, rows_);
+  const bool noted = lanes_->history != AttemptHistory::kOff;
+  const Params none;
+  Params cut_off;
+  cut_off.TidArray(settlement.tids);
+  Params params = settlement.ByTid();
+  params.Bool(lanes_->keep_delivered);
+  if (noted) {
+    params.TextArray(ErrorClasses(outcomes_)).Bool(lanes_->history == AttemptHistory::kAll);
+    params.Text(lanes_->worker);
+  }
+  const std::array<Connection::Step, 3> steps{
+      {{&lanes_->note_cut_off, &cut_off}, {&lanes_->settle, &params}, {&kCommit, &none}}};
+  const std::span<const Connection::Step> wanted = std::span(steps).subspan(noted ? 0 : 1);
+  OUTBOX_ASSIGN_OR_RETURN(auto rows, connection_->Pipeline(wanted, deadline, session_));
+  return std::move(rows[noted ? 1 : 0]);
 }
 
 // Rows that are locked can not go away, but a trigger of the user's can refuse a change.

@@ -25,14 +25,17 @@ class TransactionLanes {
   static constexpr std::size_t kLanesMax = 8;
 
   TransactionLanes(std::shared_ptr<const Address> address, const message::TableName& table,
-                   bool keep_delivered);
+                   const RelayStoreOptions& options);
 
   // A connection that is free; nullptr when all are taken.
   std::unique_ptr<Connection> Take();
   void Return(std::unique_ptr<Connection> connection);
 
   const bool keep_delivered;
+  const AttemptHistory history;
+  const std::string worker;
   const Statement settle;
+  const Statement note_cut_off;
 
  private:
   const std::shared_ptr<const Address> address_;
@@ -59,6 +62,7 @@ class TransactionClaim final : public Claim {
  private:
   Status Void() const;
   Result<SettleReport> Commit(Deadline deadline);
+  Result<Rows> Write(Deadline deadline);
   SettleReport Missing(const Rows& touched) const;
 
   const std::shared_ptr<TransactionLanes> lanes_;

@@ -59,6 +59,8 @@ class Connection {
   bool read_only() const noexcept { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
   bool in_transaction() const noexcept { return sqlite3_get_autocommit(handle_.get()) == 0; }
   std::int64_t total_changes() const noexcept { return sqlite3_total_changes64(handle_.get()); }
+  // Rows changed by the last statement that changes any, without what triggers did.
+  std::int64_t last_changes() const noexcept { return sqlite3_changes64(handle_.get()); }
   Status LastError() const;
   sqlite3* handle() const noexcept { return handle_.get(); }
   const std::string& path() const noexcept { return path_; }

@@ -41,6 +41,11 @@ class SqliteInspectStore final : public InspectStore {
     return connection_.Use(deadline, [&](Connection& on) { return GetOn(on, scope, id); });
   }
 
+  Result<std::vector<Attempt>> Attempts(const Scope& scope, const Uuid& id,
+                                        Deadline deadline) override {
+    return connection_.Use(deadline, [&](Connection& on) { return AttemptsOn(on, scope, id); });
+  }
+
   Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) override {
     return connection_.Use(deadline, [&](Connection& on) {
       return scope.tenant() ? TenantStatsOn(on, *scope.tenant(), exact) : StatsOn(on, exact);
@@ -72,7 +77,8 @@ class SqliteInspectStore final : public InspectStore {
   }
 
  private:
-  Result<std::optional<StoredMessage>> GetOn(Connection& connection, const Scope& scope,
+  // The row itself, without its deliveries.
+  Result<std::optional<StoredMessage>> RowOn(Connection& connection, const Scope& scope,
                                              const Uuid& id) {
     const std::string text = id.ToString();
     const std::string tenant = scope.tenant() ? scope.tenant()->ToString() : "";
@@ -82,15 +88,38 @@ class SqliteInspectStore final : public InspectStore {
     if (!tenant.empty()) query.Bind(2, tenant);
     OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
     if (!found) return std::optional<StoredMessage>();
-    StoredMessage stored = ReadStored(query, table_);
+    return std::optional(ReadStored(query, table_));
+  }
+
+  Result<std::optional<StoredMessage>> GetOn(Connection& connection, const Scope& scope,
+                                             const Uuid& id) {
+    OUTBOX_ASSIGN_OR_RETURN(auto stored, RowOn(connection, scope, id));
+    if (!stored) return stored;
     OUTBOX_ASSIGN_OR_RETURN(Query list,
                             connection.Prepare(Render(table_, sql::sqlite::kListDeliveries)));
-    list.Bind(1, stored.message.seq);
+    list.Bind(1, stored->message.seq);
     while (true) {
       OUTBOX_ASSIGN_OR_RETURN(const bool more, list.Step());
-      if (!more) return std::optional(std::move(stored));
-      stored.deliveries.push_back(ReadDelivery(list));
+      if (!more) return stored;
+      stored->deliveries.push_back(ReadDelivery(list));
     }
+  }
+
+  Result<std::vector<Attempt>> AttemptsOn(Connection& connection, const Scope& scope,
+                                          const Uuid& id) {
+    std::vector<Attempt> attempts;
+    OUTBOX_ASSIGN_OR_RETURN(const auto row, RowOn(connection, scope, id));
+    if (!row) return attempts;
+    OUTBOX_ASSIGN_OR_RETURN(Query list,
+                            connection.Prepare(Render(table_, sql::sqlite::kListAttempts)));
+    list.Bind(1, row->message.seq).Bind(2, static_cast<std::int64_t>(kAttemptsShownMax));
+    while (true) {
+      OUTBOX_ASSIGN_OR_RETURN(const bool more, list.Step());
+      if (!more) break;
+      attempts.push_back(ReadAttempt(list));
+    }
+    std::reverse(attempts.begin(), attempts.end());
+    return attempts;
   }
 
   Result<TableStats> TenantStatsOn(Connection& connection, const Uuid& id, bool exact) {

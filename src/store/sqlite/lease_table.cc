@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "message/validate.h"
 #include "sql/sqlite.h"
+#include "store/attempt.h"
 #include "store/sqlite/table.h"
 
 namespace outbox::store::sqlite {
@@ -46,7 +47,9 @@ LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions&
       tenant_(filter_.tenant_id ? filter_.tenant_id->ToString() : ""),
       destination_(options.destination),
       any_completes_(options.completion == Completion::kAny),
-      keep_messages_(options.keep_delivered) {
+      keep_messages_(options.keep_delivered),
+      history_(options.attempt_history),
+      worker_(options.relay_id) {
   const bool messages = destination_.empty();
   const message::TableName rows = messages ? table : table.Deliveries();
   // Delivered deliveries stay as long as their message does.
@@ -63,6 +66,8 @@ LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions&
   dead_ = Render(rows, queries::kSettleDead);
   released_ = Render(rows, queries::kSettleReleased);
   extend_ = Render(rows, queries::kExtendLease);
+  note_ = Render(rows, queries::kNoteAttempt);
+  note_cut_off_ = Render(table, messages ? queries::kNoteCutOff : queries::kNoteCutOffDelivery);
 }
 
 std::string LeaseTable::leader_name() const {
@@ -74,7 +79,8 @@ Status LeaseTable::Register(Connection& connection) const {
   const int code = sqlite3_create_function_v2(connection.handle(), "outbox_topic_wanted", 1,
                                               SQLITE_UTF8 | SQLITE_DETERMINISTIC, patterns,
                                               TopicWanted, nullptr, nullptr, nullptr);
-  return code == SQLITE_OK ? Status::Ok() : connection.LastError();
+  if (code != SQLITE_OK) return connection.LastError();
+  return history_ == AttemptHistory::kOff ? Status::Ok() : connection.Execute(note_cut_off_);
 }
 
 Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
@@ -156,8 +162,36 @@ Result<SettleReport> LeaseTable::Settle(Connection& connection, std::string_view
   return report;
 }
 
+Status LeaseTable::GiveBack(Connection& connection, std::string_view token,
+                            std::span<const Message> messages) const {
+  for (const Message& message : messages) {
+    OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(released_));
+    OUTBOX_RETURN_IF_ERROR(query.Bind(1, message.seq).Bind(2, token).Run().error());
+  }
+  return Status::Ok();
+}
+
+Status LeaseTable::Note(Connection& connection, std::string_view token, const Message& message,
+                        const Outcome& outcome) const {
+  // A message that is deleted takes its attempts along.
+  const bool gone =
+      outcome.kind == Outcome::Kind::kDelivered && !keep_messages_ && destination_.empty();
+  if (gone || !IsNoted(history_, outcome)) return Status::Ok();
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(note_));
+  query.Bind(1, message.seq)
+      .Bind(2, token)
+      .Bind(3, destination_)
+      .Bind(4, worker_)
+      .Bind(5, ToString(ResultOf(outcome.kind)));
+  if (outcome.error_class != Disposition::kNone) query.Bind(6, ToString(outcome.error_class));
+  const bool failed = outcome.kind != Outcome::Kind::kDelivered;
+  if (failed && !outcome.error.empty()) query.Bind(7, outcome.error);
+  return query.Run().error();
+}
+
 Result<bool> LeaseTable::SettleOne(Connection& connection, std::string_view token,
                                    const Message& message, const Outcome& outcome) const {
+  OUTBOX_RETURN_IF_ERROR(Note(connection, token, message, outcome));
   const auto statement = [&]() -> const std::string& {
     switch (outcome.kind) {
       case Outcome::Kind::kDelivered: return delivered_;

@@ -1,7 +1,8 @@
 // LeaseTable: the statements that claim and settle rows of one table, for one relay's filter; or
 // deliveries of its messages, for one destination.
 //
-// Settling a delivery completes its message, in the same transaction, when it was the last.
+// Settling a delivery completes its message, in the same transaction, when it was the last. Where a
+// history of attempts is kept, settling and claiming add to it, in the same transaction too.
 //
 // Both kinds of claim use it. It runs inside a transaction of the caller's: a lease claim commits
 // after each call, a transaction claim only when every message has its outcome.
@@ -37,7 +38,8 @@ class LeaseTable {
   LeaseTable& operator=(const LeaseTable&) = delete;
 
   // Must be called on each connection before Take, Due and Undrained; the filter's topic patterns
-  // become an SQL function there. The connection must not outlive this object.
+  // become an SQL function there, and a trigger notes attempts that were cut off. The connection
+  // must not outlive this object.
   Status Register(Connection& connection) const;
 
   Result<Taken> Take(Connection& connection, std::string_view token,
@@ -46,6 +48,9 @@ class LeaseTable {
   Result<SettleReport> Settle(Connection& connection, std::string_view token,
                               std::span<const Message> messages,
                               std::span<const Outcome> outcomes) const;
+  // Gives messages back that were never handed on: no attempt, and none is noted.
+  Status GiveBack(Connection& connection, std::string_view token,
+                  std::span<const Message> messages) const;
   // True when the row was still leased under `token`.
   Result<bool> Extend(Connection& connection, std::string_view token, const Message& message,
                       std::chrono::milliseconds lease) const;
@@ -66,6 +71,8 @@ class LeaseTable {
   Status Complete(Connection& connection, const Message& message) const;
   Result<bool> SettleOne(Connection& connection, std::string_view token, const Message& message,
                          const Outcome& outcome) const;
+  Status Note(Connection& connection, std::string_view token, const Message& message,
+              const Outcome& outcome) const;
   Status Bury(Connection& connection, std::string_view token,
               std::span<const Message> messages) const;
   Result<bool> Exists(Connection& connection, const std::string& sql) const;
@@ -76,6 +83,8 @@ class LeaseTable {
   std::string destination_;  // empty: messages
   bool any_completes_;
   bool keep_messages_;
+  AttemptHistory history_;
+  std::string worker_;
 
   std::string take_;
   std::string read_taken_;
@@ -89,6 +98,8 @@ class LeaseTable {
   std::string undrained_;
   std::string complete_;
   std::string remove_;
+  std::string note_;
+  std::string note_cut_off_;
 };
 
 }  // namespace outbox::store::sqlite

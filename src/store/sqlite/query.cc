@@ -36,7 +36,7 @@ Result<std::int64_t> Query::Run() {
   while (more) {
     OUTBOX_ASSIGN_OR_RETURN(more, Step());
   }
-  return connection_->total_changes() - before;
+  return connection_->total_changes() == before ? 0 : connection_->last_changes();
 }
 
 void Query::Reset() noexcept {

@@ -41,6 +41,8 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kCompleteCandidates, "orders_outbox_claim"},
       {sql::sqlite::kWaitingDestinations, "orders_outbox_delivery_claim"},
       {sql::sqlite::kListDeliveries, "PRIMARY KEY"},
+      {sql::sqlite::kListAttempts, "orders_outbox_attempt_message"},
+      {sql::sqlite::kNoteAttempt, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kBuryExhausted, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kSettleKept, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kSettleDeleted, "INTEGER PRIMARY KEY"},

@@ -113,4 +113,15 @@ Delivery ReadDelivery(const Query& row) {
           .processed_at = ReadTime(row, 6)};
 }
 
+Attempt ReadAttempt(const Query& row) {
+  return {.destination = std::string(row.Text(0)),
+          .attempt = static_cast<int>(row.Int(1)),
+          .worker = std::string(row.Text(2)),
+          .started_at = ToTimestamp(row.Int(3)),
+          .ended_at = ToTimestamp(row.Int(4)),
+          .result = ParseAttemptResult(row.Text(5)).value_or(AttemptResult::kNoOutcome),
+          .error_class = std::string(row.Text(6)),
+          .error = std::string(row.Text(7))};
+}
+
 }  // namespace outbox::store::sqlite

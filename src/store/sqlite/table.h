@@ -25,7 +25,8 @@ inline constexpr int kMessageColumns = 16;
 Message ReadMessage(const Query& row, const message::TableName& table);
 // The same and the delivery state, as get_message.sql returns them.
 StoredMessage ReadStored(const Query& row, const message::TableName& table);
-// A row of list_deliveries.sql.
+// A row of list_deliveries.sql, and of list_attempts.sql.
 Delivery ReadDelivery(const Query& row);
+Attempt ReadAttempt(const Query& row);
 
 }  // namespace outbox::store::sqlite

@@ -116,12 +116,6 @@ class TransactionClaim final : public Claim {
   bool open_ = true;
 };
 
-std::vector<Outcome> ReleaseAll(std::size_t count) {
-  std::vector<Outcome> outcomes(count);
-  for (std::uint32_t index = 0; index < count; ++index) outcomes[index].index = index;
-  return outcomes;
-}
-
 }  // namespace
 
 TransactionStore::TransactionStore(const std::string& path, const RelayStoreOptions& options,
@@ -162,10 +156,7 @@ Result<Taken> TransactionStore::Take(Connection& connection, const std::string& 
     }
     // Burials are final and told once, whatever becomes of the claim: they are committed before it
     // begins.
-    OUTBOX_RETURN_IF_ERROR(
-        table()
-            ->Settle(connection, token, taken.messages, ReleaseAll(taken.messages.size()))
-            .error());
+    OUTBOX_RETURN_IF_ERROR(table()->GiveBack(connection, token, taken.messages));
     OUTBOX_RETURN_IF_ERROR(transaction.Commit());
     std::move(taken.exhausted.begin(), taken.exhausted.end(), std::back_inserter(exhausted));
     if (done) return Taken{.messages = {}, .exhausted = std::move(exhausted)};

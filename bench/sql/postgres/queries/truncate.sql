@@ -1,2 +1,2 @@
--- Empties the table and its deliveries.
-TRUNCATE {{table}}, {{delivery}}
+-- Empties the table, its deliveries and attempts.
+TRUNCATE {{table}}, {{delivery}}, {{attempt}}

@@ -1,0 +1,45 @@
+-- settle_transaction.sql for a relay that keeps a history of attempts; see settle_noted.sql. The
+-- transaction began with the claim: now() is when that was.
+--
+-- $1 ctids, $2 kinds (0 delivered, 1 retry, 2 dead, 3 released), $3 retry delays in milliseconds,
+-- $4 errors: arrays of one length
+-- $5 keep_delivered   false: delivered rows are deleted
+-- $6 error classes    an array of the same length; empty: there was no error
+-- $7 all              false: only failures are noted
+-- $8 worker
+--
+-- Index: none, by ctid; NAME_attempt_message.
+WITH outcome AS (
+  SELECT * FROM unnest($1::tid[], $2::smallint[], $3::bigint[], $4::text[], $6::text[])
+    AS o (address, kind, retry_in, error, error_class)
+), deleted AS (
+  DELETE FROM {{table}} AS m USING outcome AS o
+  WHERE o.kind = 0 AND NOT $5::boolean AND m.ctid = o.address
+  RETURNING m.seq
+), forgotten AS (
+  DELETE FROM {{attempt}} WHERE seq IN (SELECT seq FROM deleted)
+), updated AS (
+  UPDATE {{table}} AS m SET
+    status = (ARRAY['delivered', 'pending', 'dead', 'pending'])[o.kind + 1],
+    attempts = m.attempts + CASE o.kind WHEN 3 THEN 0 ELSE 1 END,
+    available_at = CASE o.kind
+      WHEN 1 THEN statement_timestamp() + o.retry_in * interval '1 ms'
+      WHEN 2 THEN 'infinity'
+      ELSE m.available_at END,
+    processed_at = CASE o.kind WHEN 0 THEN statement_timestamp() END,
+    locked_by = NULL,
+    locked_until = NULL,
+    last_error = CASE WHEN o.kind = 0 THEN NULL WHEN o.kind = 3 THEN m.last_error ELSE o.error END,
+    updated_at = statement_timestamp()
+  FROM outcome AS o
+  WHERE (o.kind <> 0 OR $5) AND m.ctid = o.address
+  RETURNING m.id, m.seq, m.attempts, o.kind, o.error, o.error_class
+), noted AS (
+  INSERT INTO {{attempt}}
+    (id, seq, attempt, worker, started_at, ended_at, result, error_class, error)
+  SELECT id, seq, attempts + CASE kind WHEN 3 THEN 1 ELSE 0 END, $8::text, now(),
+    statement_timestamp(), (ARRAY['delivered', 'retry', 'dead', 'released'])[kind + 1],
+    nullif(error_class, ''), CASE WHEN kind <> 0 THEN nullif(error, '') END
+  FROM updated WHERE $7::boolean OR kind IN (1, 2) OR error_class <> ''
+)
+SELECT seq FROM deleted UNION ALL SELECT seq FROM updated

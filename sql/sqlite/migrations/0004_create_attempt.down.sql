@@ -1,0 +1,2 @@
+DROP TRIGGER {{schema}}."{{name}}_attempt_cascade";
+DROP TABLE {{attempt}};
