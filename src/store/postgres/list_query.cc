@@ -125,6 +125,7 @@ Params ListQuery::PageParams(std::size_t offset) const {
       break;
     }
   }
+  params.Bool(filter_.whole);
   return params;
 }
 
