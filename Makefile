@@ -1,6 +1,6 @@
 # outboxd: thin fronts over CMake. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test lint format bench install debug tsan coverage clean
+.PHONY: help deps build run test lint format bench install debug tsan fuzz coverage clean
 
 PREFIX ?= /usr/local
 CMAKE_ARGS ?=
@@ -25,6 +25,9 @@ debug: deps ## build and test with AddressSanitizer and UndefinedBehaviorSanitiz
 
 tsan: deps ## build and test with ThreadSanitizer
 	@tools/build tsan && tools/test tsan
+
+fuzz: deps ## build the fuzz targets with clang and run each for a moment
+	@tools/fuzz
 
 lint: deps ## clang-format and clang-tidy, as errors; LINT_PATHS=src/relay looks deeper
 	@tools/lint $(LINT_PATHS)

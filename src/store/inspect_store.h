@@ -50,7 +50,7 @@ struct StoredMessage {
 struct ListPage {
   // pending and processing: next due first; dead: oldest first; delivered: newest first; in a
   // tenant's scope or by aggregate: newest first.
-  std::vector<StoredMessage> rows;  // payload and headers are left empty
+  std::vector<StoredMessage> rows;  // payload and headers only where the filter says whole
   // Empty on the last page. Where rows have to be looked at one by one (by topic, key, error, time
   // or some states) a call looks at a bounded number of them: the page may then be short, even
   // empty, and still have a next.

@@ -52,8 +52,8 @@ Status Validate(const ListFilter& filter, const Scope& scope) {
   OUTBOX_RETURN_IF_ERROR(CheckText("aggregate_type", filter.aggregate_type));
   OUTBOX_RETURN_IF_ERROR(CheckText("aggregate_id", filter.aggregate_id));
   OUTBOX_RETURN_IF_ERROR(CheckText("error", filter.error_contains));
-  if (filter.limit > kListLimitMax) {
-    return Status::Invalid(StrCat("limit: ", filter.limit, " is over ", kListLimitMax))
+  if (const std::size_t max = filter.whole ? kWholeLimitMax : kListLimitMax; filter.limit > max) {
+    return Status::Invalid(StrCat("limit: ", filter.limit, " is over ", max))
         .WithHint("read page by page");
   }
   if (filter.status == ListStatus::kAll && !scope.tenant() && filter.aggregate_id.empty()) {

@@ -32,6 +32,8 @@ std::string_view ToString(ListStatus status) noexcept;
 std::optional<ListStatus> ParseListStatus(std::string_view text) noexcept;
 
 inline constexpr std::size_t kListLimitMax = 10'000;
+// Payloads may be large: what a page holds of them is bounded by its rows.
+inline constexpr std::size_t kWholeLimitMax = 1000;
 inline constexpr std::size_t kFilterTextBytesMax = 255;
 
 struct ListFilter {
@@ -46,7 +48,8 @@ struct ListFilter {
   std::optional<Timestamp> created_until;  // before
   std::string error_contains;              // part of last_error, as it is written there
   std::size_t limit = 50;
-  std::string after;  // ListPage::next of the page before
+  std::string after;   // ListPage::next of the page before
+  bool whole = false;  // with payload and headers; then at most kWholeLimitMax rows
 };
 
 // Rows of one status, failed or dead, oldest first (dead) or next due first (failed).
@@ -65,8 +68,8 @@ struct RepairTarget {
 };
 
 // kInvalidArgument, naming the field: text that is too long or not UTF-8, a limit over
-// kListLimitMax, kAll without a tenant or an aggregate; for repairs a status that can not be
-// repaired.
+// kListLimitMax (kWholeLimitMax), kAll without a tenant or an aggregate; for repairs a status that
+// can not be repaired.
 Status Validate(const ListFilter& filter, const Scope& scope);
 Status Validate(const RepairTarget& target);
 

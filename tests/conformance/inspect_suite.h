@@ -233,6 +233,36 @@ TEST_P(InspectSuite, ListsByTimeOfCreation) {
   }
 }
 
+TEST_P(InspectSuite, ListsHoldPayloadsOnlyWhereTheyAreAskedFor) {
+  NewMessage message = Of(mine_, R"({"title":"Hello"})");
+  message.headers = {{"colour", "red"}};
+  message.aggregate_type = "order";
+  message.aggregate_id = "7";
+  const Uuid id = Enqueue(message);
+  const auto check = [&](const Uuid& expected, const Scope& scope, store::ListFilter filter) {
+    const Message stored = Row(expected).message;
+    for (const bool whole : {true, false}) {
+      filter.whole = whole;
+      const auto page = inspect().List(scope, filter, Soon());
+      ASSERT_OK(page);
+      ASSERT_THAT(page->rows, SizeIs(1));
+      const Message& listed = page->rows[0].message;
+      EXPECT_EQ(listed.payload, whole ? stored.payload : "");
+      EXPECT_EQ(listed.headers, whole ? stored.headers : Headers());
+    }
+  };
+  check(id, my_, {});
+  check(id, all_, {});
+  check(id, all_, {.aggregate_type = "order", .aggregate_id = "7"});
+  const auto page = inspect().ListNumbered(my_, {.whole = true}, 1, Soon());
+  ASSERT_OK(page);
+  ASSERT_THAT(page->rows, SizeIs(1));
+  EXPECT_EQ(page->rows[0].message.payload, Row(id).message.payload);
+  for (const ListStatus status : {ListStatus::kDead, ListStatus::kDelivered}) {
+    check(Make(theirs_, status), all_, {.status = status});
+  }
+}
+
 TEST_P(InspectSuite, RefusesFiltersItCanNotServe) {
   const auto refused = [&](const store::ListFilter& filter, const std::string& field) {
     const auto page = inspect().List(my_, filter, Soon());
@@ -244,6 +274,7 @@ TEST_P(InspectSuite, RefusesFiltersItCanNotServe) {
   refused({.error_contains = "\xff"}, "error");
   refused({.key = std::string("a\0b", 3)}, "key");
   refused({.limit = 100'000}, "limit");
+  refused({.limit = 2000, .whole = true}, "limit");
   refused({.after = "l.1.2"}, "after");
   refused({.after = "t.x.2"}, "after");
   EXPECT_OK(inspect().List(all_, {.after = "l.-9223372036854775808.5"}, Soon()));

@@ -7,10 +7,12 @@
 -- $10 end             the smallest seq to be looked at
 -- $11 aggregate_type, $12 aggregate_id
 -- $13 tenant          null does not limit
+-- $14 whole            payload and headers too
 --
 -- Index: NAME_aggregate, backward.
 SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-  tenant_id, dedupe_key, NULL::json, NULL::json, attempts, created_at, available_at,
+  tenant_id, dedupe_key, CASE WHEN $14::boolean THEN payload END, CASE WHEN $14 THEN headers END,
+  attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at
 FROM {{table}}
 WHERE aggregate_type = $11::text AND aggregate_id = $12::text

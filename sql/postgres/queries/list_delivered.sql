@@ -5,11 +5,13 @@
 --   null does not limit
 -- $9, $10 after       processed_at and seq of the last row of the page before
 -- $11 end             the oldest processed_at to be looked at
+-- $12 whole            payload and headers too
 --
 -- Index: NAME_processed, backward; rows of one moment are sorted by seq. Nothing is delivered before it
 -- is created.
 SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-  tenant_id, dedupe_key, NULL::json, NULL::json, attempts, created_at, available_at,
+  tenant_id, dedupe_key, CASE WHEN $12::boolean THEN payload END, CASE WHEN $12 THEN headers END,
+  attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at
 FROM {{table}}
 WHERE processed_at IS NOT NULL

@@ -6,10 +6,12 @@
 -- $9, $10 after       available_at and seq of the last row of the page before
 -- $11, $12 end        the last row to be looked at
 -- $13 dead            true: only the dead; false: only the others; null: both
+-- $14 whole            payload and headers too
 --
 -- Index: NAME_claim, forward; the dead have available_at = infinity and stand together.
 SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-  tenant_id, dedupe_key, NULL::json, NULL::json, attempts, created_at, available_at,
+  tenant_id, dedupe_key, CASE WHEN $14::boolean THEN payload END, CASE WHEN $14 THEN headers END,
+  attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at
 FROM {{table}}
 WHERE processed_at IS NULL

@@ -8,11 +8,13 @@
 -- $11 end             the smallest seq to be looked at
 -- $12 offset          rows to be passed over
 -- $13, $14            whether what is not delivered, and what was, is wanted
+-- $15 whole            payload and headers too
 --
 -- Index: NAME_tenant_live and NAME_tenant_history, backward, merged.
 SELECT * FROM (
   (SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-     tenant_id, dedupe_key, NULL::json, NULL::json, attempts, created_at, available_at,
+     tenant_id, dedupe_key, CASE WHEN $15::boolean THEN payload END, CASE WHEN $15 THEN headers END,
+     attempts, created_at, available_at,
      status, locked_by, locked_until, last_error, updated_at, processed_at
    FROM {{table}}
    WHERE $13::boolean AND tenant_id = $9::uuid AND processed_at IS NULL
@@ -25,7 +27,8 @@ SELECT * FROM (
    ORDER BY seq DESC LIMIT $1::bigint + $12::bigint)
   UNION ALL
   (SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-     tenant_id, dedupe_key, NULL::json, NULL::json, attempts, created_at, available_at,
+     tenant_id, dedupe_key, CASE WHEN $15 THEN payload END, CASE WHEN $15 THEN headers END,
+     attempts, created_at, available_at,
      status, locked_by, locked_until, last_error, updated_at, processed_at
    FROM {{table}}
    WHERE $14::boolean AND tenant_id = $9::uuid AND processed_at IS NOT NULL

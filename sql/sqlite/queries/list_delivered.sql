@@ -1,7 +1,8 @@
 -- A page of the delivered, newest first.
--- ?1, ?2 start after this (processed_at, seq), ?3 to ?13 as in list_live.sql. Index: _processed.
+-- ?1, ?2 start after this (processed_at, seq), ?3 to ?13 and ?16 as in list_live.sql. Index: _processed.
 SELECT seq, id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
-  tenant_id, dedupe_key, NULL AS payload, NULL AS headers, attempts, created_at, available_at,
+  tenant_id, dedupe_key, iif(?16, payload, NULL) AS payload, iif(?16, headers, NULL) AS headers,
+  attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at,
   (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR topic = ?5) AND (?7 IS NULL OR key = ?7)
     AND (?6 IS NULL OR tenant_id = ?6)

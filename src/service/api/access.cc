@@ -37,13 +37,14 @@ std::string_view BearerToken(const Request& request) {
 
 }  // namespace
 
-std::optional<Principal> Access::Check(const Request& request, Response& refused) {
+std::optional<Principal> Access::Check(const Request& request, Response& refused,
+                                       std::chrono::milliseconds patience) {
   const std::string_view token = BearerToken(request);
   if (authenticator_->required() && token.empty()) {
     refused = Unauthorized("Bearer", "Send a token: Authorization: Bearer TOKEN.");
     return std::nullopt;
   }
-  Result<Principal> checked = authenticator_->Check(token);
+  Result<Principal> checked = authenticator_->Check(token, patience);
   if (!checked.ok()) {
     const Status& error = checked.error();
     refused = error.code() == Code::kPermission
@@ -81,10 +82,10 @@ Handler Access::OfTenant(std::string_view permission, KnownHandler handler) {
       });
 }
 
-Handler Access::Operators(KnownHandler handler) {
-  return [this, handler = std::move(handler)](const Request& request) {
+Handler Access::Operators(KnownHandler handler, std::chrono::milliseconds patience) {
+  return [this, patience, handler = std::move(handler)](const Request& request) {
     Response refused;
-    const auto who = Check(request, refused);
+    const auto who = Check(request, refused, patience);
     if (!who) return refused;
     if (!who->operator_scope && !who->unrestricted) return Forbidden("of operators");
     return handler(request, *who);

@@ -7,6 +7,7 @@
 // Threads: any number at once.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -41,14 +42,16 @@ class Access {
   Handler Permitted(std::string_view permission, KnownHandler handler);
   // The same, and the token belongs to a tenant.
   Handler OfTenant(std::string_view permission, KnownHandler handler);
-  // For operators only.
-  Handler Operators(KnownHandler handler);
+  // For operators only. Waits up to `patience` for a key that a token names and nobody knows yet.
+  Handler Operators(KnownHandler handler,
+                    std::chrono::milliseconds patience = Authenticator::kPatience);
 
   const Authenticator& authenticator() const noexcept { return *authenticator_; }
 
  private:
   // No value and `refused` set: the answer.
-  std::optional<Principal> Check(const Request& request, Response& refused);
+  std::optional<Principal> Check(const Request& request, Response& refused,
+                                 std::chrono::milliseconds patience = Authenticator::kPatience);
 
   const std::unique_ptr<Authenticator> authenticator_;
   RateLimiter limiter_;

@@ -49,19 +49,20 @@ class NotificationApi {
     }
     store::ListFilter filter{.status = status ? StatusOf(*status) : ListStatus::kAll,
                              .limit = static_cast<std::size_t>(size),
-                             .after = after.value_or("")};
+                             .after = after.value_or(""),
+                             .whole = true};
     OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(options_.table, request.deadline));
     base::JsonObject json;
     if (after) {
       OUTBOX_ASSIGN_OR_RETURN(const auto found, session->List(scope, filter, request.deadline));
-      OUTBOX_ASSIGN_OR_RETURN(const std::string rows, Entries(session, scope, found.rows, request));
-      json.AddRaw("data", rows).Add("page_size", size).AddRaw("next", Cursor(found.next));
+      json.AddRaw("data", Entries(found.rows))
+          .Add("page_size", size)
+          .AddRaw("next", Cursor(found.next));
     } else {
       OUTBOX_ASSIGN_OR_RETURN(
           const auto found,
           session->ListNumbered(scope, filter, static_cast<std::size_t>(page), request.deadline));
-      OUTBOX_ASSIGN_OR_RETURN(const std::string rows, Entries(session, scope, found.rows, request));
-      json.AddRaw("data", rows)
+      json.AddRaw("data", Entries(found.rows))
           .Add("total", found.total)
           .Add("total_is_exact", !found.total_capped)
           .Add("page", page)
@@ -127,15 +128,10 @@ class NotificationApi {
     return next.empty() ? "null" : base::JsonQuote(next);
   }
 
-  // Lists leave payloads out; an entry is made of it.
-  Result<std::string> Entries(const Tables::Session& session, const Scope& scope,
-                              const std::vector<store::StoredMessage>& rows,
-                              const Request& request) const {
+  std::string Entries(const std::vector<store::StoredMessage>& rows) const {
     std::vector<std::string> entries;
     for (const store::StoredMessage& row : rows) {
-      OUTBOX_ASSIGN_OR_RETURN(const auto whole,
-                              session->Get(scope, row.message.id, request.deadline));
-      if (whole) entries.push_back(NotificationEntry(*whole, options_.attempts_max));
+      entries.push_back(NotificationEntry(row, options_.attempts_max));
     }
     return base::JsonArray(entries);
   }

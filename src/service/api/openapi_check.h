@@ -44,6 +44,20 @@ class OpenApiCheck {
     return operations;
   }
 
+  // The statuses that any operation has.
+  std::set<int> Statuses() const {
+    std::set<int> statuses;
+    for (const auto& [path, item] : document_.at("paths").items()) {
+      for (const auto& [method, operation] : item.items()) {
+        if (method == "parameters") continue;
+        for (const auto& [status, response] : operation.at("responses").items()) {
+          statuses.insert(std::stoi(status));
+        }
+      }
+    }
+    return statuses;
+  }
+
   // What is wrong with an answer to `operation`; empty when nothing is.
   std::vector<std::string> Problems(const std::string& operation, int status,
                                     const std::string& content_type,

@@ -1,7 +1,10 @@
 // The OpenAPI document against the running service.
 #pragma once
 
+#include <map>
+
 #include "service/api/api_suite.h"
+#include "service/http/problem.h"
 
 namespace outbox::service {
 
@@ -63,6 +66,46 @@ TEST_P(OpenApiSuite, EveryOperationAnswersAsDocumented) {
         << call.method << " " << call.target;
   }
   EXPECT_EQ(called_, check_->Operations());
+}
+
+// Whatever a handler does, the server and the ends of time and room have answers of their own.
+TEST_P(OpenApiSuite, EveryOperationHasTheServersAnswers) {
+  const auto answer = [&](const std::string& request) {
+    TestClient client(Port());
+    client.Send(request);
+    return client.Read();
+  };
+  const std::string head = " HTTP/1.1\r\nHost: test\r\n";
+  const std::vector<TestReply> replies{
+      answer("GET /docs" + head + "Content-Length: x\r\n\r\n"),
+      answer("GET /docs" + head + "Content-Length: 1000000000\r\n\r\n"),
+      answer("GET /docs?" + std::string(5000, 'x') + head + "\r\n"),
+      answer("GET /docs" + head + "A: " + std::string(20'000, 'x') + "\r\n\r\n")};
+  std::map<int, std::pair<std::string, std::string>> answers;
+  for (const TestReply& reply : replies) {
+    answers[reply.status] = {reply.header("content-type"), reply.body};
+  }
+  // Those that take long to bring about, as the server makes them.
+  for (const Code code : {Code::kUnavailable, Code::kDeadline, Code::kInternal}) {
+    Response response = ProblemOf(Status::Retry(code, ""));
+    SetInstance(response, "7");
+    answers[response.status] = {response.content_type, response.body};
+  }
+  Response slow = Problem(408, "request_timeout", "The request took too long to arrive", "");
+  SetInstance(slow, "7");
+  answers[408] = {slow.content_type, slow.body};
+  std::set<int> statuses;
+  for (const auto& [status, text] : answers) {
+    statuses.insert(status);
+    for (const std::string& operation : check_->Operations()) {
+      const auto problems = check_->Problems(operation, status, text.first, text.second);
+      EXPECT_TRUE(problems.empty()) << operation << " " << status << base::Join(problems, "\n");
+    }
+  }
+  EXPECT_EQ(statuses, (std::set<int>{400, 408, 413, 414, 431, 500, 503, 504}));
+  // And nothing is documented that neither the server nor an endpoint answers.
+  statuses.insert({200, 201, 204, 401, 403, 404, 409, 429});
+  EXPECT_EQ(statuses, check_->Statuses());
 }
 
 // A document that says something else is found wrong: the check can fail.

@@ -136,17 +136,22 @@ void AddOperatorApi(Router& router, Access& access, Tables& tables, const RelayB
   const auto api =
       std::make_shared<const OperatorApi>(tables, board, relay_switch, events, std::move(options));
   using Endpoint = Result<Response> (OperatorApi::*)(const Request&, const Principal&) const;
+  const auto call = [&](Endpoint endpoint) {
+    return [api, endpoint](const Request& request, const Principal& who) {
+      Result<Response> answer = ((*api).*endpoint)(request, who);
+      return answer.ok() ? *std::move(answer) : ProblemOf(answer.error());
+    };
+  };
   const auto add = [&](Method method, const char* path, Endpoint endpoint) {
-    router.Add(method, path,
-               access.Operators([api, endpoint](const Request& request, const Principal& who) {
-                 Result<Response> answer = ((*api).*endpoint)(request, who);
-                 return answer.ok() ? *std::move(answer) : ProblemOf(answer.error());
-               }));
+    router.Add(method, path, access.Operators(call(endpoint)));
   };
   add(Method::kGet, "/api/v1/operator/relays", &OperatorApi::Relays);
   add(Method::kGet, "/api/v1/operator/stats", &OperatorApi::Stats);
   add(Method::kGet, "/api/v1/operator/config", &OperatorApi::Config);
-  add(Method::kGet, "/api/v1/operator/events", &OperatorApi::Events);
+  // Needs no worker, so that any number of listeners can come at once; so it may not wait.
+  router.Add(Method::kGet, "/api/v1/operator/events",
+             access.Operators(call(&OperatorApi::Events), std::chrono::milliseconds(0)),
+             {.quick = true});
   add(Method::kPost, "/api/v1/operator/tables/{table}/repair", &OperatorApi::Repair);
   add(Method::kPost, "/api/v1/operator/tables/{table}/pause", &OperatorApi::Pause);
   add(Method::kPost, "/api/v1/operator/tables/{table}/resume", &OperatorApi::Resume);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "service/api/api_suite.h"
+#include "service/metrics/scrape.h"
 
 namespace outbox::service {
 
@@ -251,6 +252,65 @@ TEST_P(OperatorApiSuite, HealthMetricsAndDocumentsNeedNoToken) {
   EXPECT_THAT(Get("/docs", "").body, ::testing::HasSubstr("/api/v1/notification-outbox"));
   EXPECT_EQ(Call("GET", "/nothing", "").status, 404);
   EXPECT_EQ(Call("DELETE", "/healthz", "").status, 405);
+}
+
+TEST_P(OperatorApiSuite, RequestsAreCountedByRouteMethodAndStatus) {
+  StartService();  // asks for /openapi.json once
+  const auto count = [&](const char* route, const char* method, const char* status) {
+    return testing::Scrape(metrics_->Exposition())
+        .Find("outbox_http_requests_total",
+              {{"route", route}, {"method", method}, {"status", status}})
+        .value_or(0);
+  };
+  const auto becomes = [&](double wanted, const char* route, const char* method,
+                           const char* status) {
+    EXPECT_TRUE(outbox::testing::WaitFor([&] { return count(route, method, status) == wanted; }))
+        << route << " " << method << " " << status << " " << count(route, method, status);
+  };
+  const std::string ann = TokenOf(kAnn);
+  const Uuid id = Make(Made::kDead, notes_, kAnn);
+  for (int i = 0; i < 3; ++i) Plain("GET", NotePath(id), ann);
+  for (int i = 0; i < 2; ++i) Plain("GET", NotePath(id), TokenOf(kBob));
+  Plain("GET", NotePath(id));
+  Plain("DELETE", NotePath(id), ann);
+  Plain("GET", "/nowhere/" + id.ToString(), ann);
+  Plain("POST", "/healthz");
+  const char* const one = "/api/v1/notification-outbox/{id}";
+  becomes(3, one, "GET", "2xx");
+  becomes(3, one, "GET", "4xx");
+  becomes(1, one, "DELETE", "2xx");
+  becomes(1, "other", "GET", "4xx");
+  becomes(1, "other", "POST", "4xx");
+  becomes(1, "/openapi.json", "GET", "2xx");
+  const std::string text = metrics_->Exposition();
+  EXPECT_EQ(text.find(id.ToString()), std::string::npos);
+  const testing::Scrape scrape(text);
+  EXPECT_EQ(scrape.Find("outbox_http_request_duration_seconds_count",
+                        {{"route", one}, {"method", "GET"}}),
+            6);
+  // Connections and streams that are open, and those that are not any more.
+  const auto open = [&](const char* gauge) {
+    return testing::Scrape(metrics_->Exposition()).Find(gauge).value_or(-1);
+  };
+  {
+    TestClient listener(Port());
+    listener.Send("GET /api/v1/operator/events HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer " +
+                  OperatorToken() + "\r\n\r\n");
+    listener.ReadUntil("event: counters");
+    EXPECT_TRUE(outbox::testing::WaitFor([&] {
+      return open("outbox_http_connections") == 1 && open("outbox_http_event_streams") == 1;
+    }));
+    EXPECT_EQ(count("/api/v1/operator/events", "GET", "2xx"), 0) << "it is not over";
+  }
+  becomes(1, "/api/v1/operator/events", "GET", "2xx");
+  EXPECT_TRUE(outbox::testing::WaitFor([&] {
+    return open("outbox_http_connections") == 0 && open("outbox_http_event_streams") == 0;
+  }));
+  EXPECT_EQ(testing::Scrape(metrics_->Exposition())
+                .Find("outbox_http_request_duration_seconds_count",
+                      {{"route", "/api/v1/operator/events"}, {"method", "GET"}}),
+            std::nullopt)
+      << "listening is no request's duration";
 }
 
 TEST_P(OperatorApiSuite, MetricsCanMoveOrGo) {

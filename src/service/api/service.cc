@@ -10,8 +10,8 @@
 #include "service/api/message_api.h"
 #include "service/api/notification_api.h"
 #include "service/api/operator_api.h"
+#include "service/api/request_watch.h"
 #include "service/api/tables.h"
-#include "service/http/access_log.h"
 #include "service/http/server.h"
 #include "service/metrics/stats_sampler.h"
 #include "service_api/openapi.h"
@@ -141,7 +141,8 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
   OUTBOX_ASSIGN_OR_RETURN(
       running->server,
       Server::Start({.worker_threads = options.workers, .cors_origins = options.cors_origins},
-                    listeners, std::make_shared<AccessLog>(logger)));
+                    listeners,
+                    std::make_shared<RequestWatch>(logger, running->parts.metrics)));
   // Last: had anything failed, there would be nobody left to tell.
   running->parts.board->Tell(
       [events = &running->events](const RelaySeen& relay) { events->Changed(relay); });

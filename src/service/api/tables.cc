@@ -39,10 +39,24 @@ Result<Tables::Session> Tables::Borrow(std::string_view table, Deadline deadline
     }
   }
   OUTBOX_ASSIGN_OR_RETURN(auto store, backend_.OpenInspect(name, deadline));
-  return Session(*this, name, std::move(store));
+  return Session(*this, name,
+                 std::make_unique<SteadyStore>(
+                     std::move(store), [this, name](Deadline by) { return OpenAnew(name, by); }));
 }
 
-void Tables::GiveBack(const std::string& table, std::unique_ptr<store::InspectStore> store) {
+// Where one session was lost, those that wait were lost with it.
+Result<std::unique_ptr<store::InspectStore>> Tables::OpenAnew(const std::string& table,
+                                                              Deadline deadline) {
+  decltype(idle_) dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    dropped.swap(idle_);
+  }
+  return backend_.OpenInspect(table, deadline);
+}
+
+void Tables::GiveBack(const std::string& table, std::unique_ptr<SteadyStore> store) {
+  if (store->broken()) return;
   const std::lock_guard lock(mutex_);
   if (auto& idle = idle_[table]; idle.size() < kIdleMax) idle.push_back(std::move(store));
 }

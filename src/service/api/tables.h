@@ -17,17 +17,17 @@
 
 #include "outbox/deadline.h"
 #include "outbox/status.h"
+#include "service/api/steady_store.h"
 #include "store/backend.h"
 
 namespace outbox::service {
 
 class Tables {
  public:
-  // Gives the session back when it goes. One that has lost its connection fails one call and
-  // connects again at the next.
+  // Gives the session back when it goes, unless it is broken.
   class Session {
    public:
-    Session(Tables& tables, std::string table, std::unique_ptr<store::InspectStore> store)
+    Session(Tables& tables, std::string table, std::unique_ptr<SteadyStore> store)
         : tables_(tables), table_(std::move(table)), store_(std::move(store)) {}
     Session(Session&&) noexcept = default;
     Session& operator=(Session&&) = delete;
@@ -42,7 +42,7 @@ class Tables {
    private:
     Tables& tables_;
     std::string table_;
-    std::unique_ptr<store::InspectStore> store_;
+    std::unique_ptr<SteadyStore> store_;
   };
 
   // `backend` outlives it.
@@ -59,14 +59,16 @@ class Tables {
  private:
   static constexpr std::size_t kIdleMax = 4;
 
-  void GiveBack(const std::string& table, std::unique_ptr<store::InspectStore> store);
+  Result<std::unique_ptr<store::InspectStore>> OpenAnew(const std::string& table,
+                                                        Deadline deadline);
+  void GiveBack(const std::string& table, std::unique_ptr<SteadyStore> store);
 
   store::Backend& backend_;
   const std::vector<std::string> names_;
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::map<std::string, std::vector<std::unique_ptr<store::InspectStore>>, std::less<>> idle_;
+  std::map<std::string, std::vector<std::unique_ptr<SteadyStore>>, std::less<>> idle_;
 };
 
 }  // namespace outbox::service

@@ -17,6 +17,8 @@ constexpr std::chrono::milliseconds kStopGrace{100};
 // A handler that answers at its deadline is still heard.
 constexpr std::chrono::milliseconds kHandlerGrace{500};
 constexpr std::size_t kReadBytes = 8 * 1024;
+// What the kernel may hold of a stream for a listener that does not read, besides our own buffer.
+constexpr int kStreamUnsentBytes = 64 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::array<asio::const_buffer, 2> Parts(std::string_view first, std::string_view second = {}) {
@@ -35,7 +37,13 @@ Connection::Connection(std::shared_ptr<Core> core, std::shared_ptr<const Router>
       ticket_(std::move(ticket)),
       remote_(std::move(remote)),
       buffer_(core_->options.limits.header_bytes_max + 1),
-      stream_timer_(transport_->executor()) {}
+      stream_timer_(transport_->executor()) {
+  if (core_->observer != nullptr) core_->observer->OnConnections(1);
+}
+
+Connection::~Connection() {
+  if (core_->observer != nullptr) core_->observer->OnConnections(-1);
+}
 
 void Connection::Start() {
   ticket_.Register(weak_from_this());
@@ -231,17 +239,27 @@ class Connection::Serving {
   Serving(Connection& connection, const std::shared_ptr<EventStream>& stream)
       : connection_(connection) {
     connection_.stream_ = stream;
+    Tell(1);
   }
-  ~Serving() { std::exchange(connection_.stream_, nullptr)->Detach(); }
+  ~Serving() {
+    std::exchange(connection_.stream_, nullptr)->Detach();
+    Tell(-1);
+  }
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
 
  private:
+  void Tell(int change) const {
+    const auto& observer = connection_.core_->observer;
+    if (observer != nullptr) observer->OnStreams(change);
+  }
+
   Connection& connection_;
 };
 
 asio::awaitable<void> Connection::Stream(Exchange& exchange) {
   const Serving serving(*this, exchange.response.stream);
+  transport_->BoundUnsent(kStreamUnsentBytes);
   const auto executor = transport_->executor();
   stream_->Attach([weak = weak_from_this(), executor] {
     asio::post(executor, [weak] {

@@ -22,6 +22,10 @@ class Connection final : public Stoppable, public std::enable_shared_from_this<C
   Connection(std::shared_ptr<Core> core, std::shared_ptr<const Router> router,
              std::shared_ptr<Transport> transport, Connections::Ticket ticket, std::string remote);
 
+  ~Connection() override;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
   // Begins to serve. Once.
   void Start();
 

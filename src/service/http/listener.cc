@@ -116,6 +116,7 @@ void Listener::Serve(tcp::socket socket) {
   try {
     auto ticket = core_->connections.Admit(remote.host);
     if (!ticket) {
+      if (core_->observer != nullptr) core_->observer->OnTurnedAway();
       if (tls_ == nullptr) TurnAway(socket);
       return;
     }

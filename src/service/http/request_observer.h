@@ -1,4 +1,5 @@
-// RequestObserver: told of every request when it is over. Access log and metrics are observers.
+// RequestObserver: told of every request when it is over, and of connections and event streams that
+// come and go. Access log and metrics are observers.
 //
 // Called on the server's I/O threads, several at a time: implementations synchronise themselves,
 // return quickly and do not throw.
@@ -29,6 +30,11 @@ class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
   virtual void OnRequest(const RequestRecord& record) = 0;
+  // One more (1) or one fewer (-1) is open.
+  virtual void OnConnections(int change) { (void)change; }
+  virtual void OnStreams(int change) { (void)change; }
+  // There was no room for a connection.
+  virtual void OnTurnedAway() {}
 };
 
 }  // namespace outbox::service

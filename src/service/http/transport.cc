@@ -77,6 +77,11 @@ asio::awaitable<void> Transport::Linger(const Limits& limits) {
   }
 }
 
+void Transport::BoundUnsent(int bytes) {
+  AsioError ignored;
+  socket_.set_option(asio::socket_base::send_buffer_size(bytes), ignored);
+}
+
 void Transport::Cancel() {
   AsioError ignored;
   socket_.cancel(ignored);

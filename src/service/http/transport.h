@@ -40,6 +40,9 @@ class Transport : public std::enable_shared_from_this<Transport> {
   // longer and no more than the limits say.
   asio::awaitable<void> Linger(const Limits& limits);
 
+  // How much may wait in the kernel for the other side to take it.
+  void BoundUnsent(int bytes);
+
   // Ends reads and writes that are under way; they fail.
   void Cancel();
   void Close();

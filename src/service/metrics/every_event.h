@@ -36,6 +36,10 @@ inline void TellEveryEvent(MetricsObserver& metrics) {
   metrics.OnStoreError(table, "claim", failure, 1s);
   metrics.OnPurged(table, 7, 1, 1ms);
   metrics.OnNotice(table, "a notice");
+  metrics.OnHttpRequest("GET", "/healthz", 200, 1ms);
+  metrics.OnHttpConnections(1);
+  metrics.OnHttpStreams(1);
+  metrics.OnHttpTurnedAway();
   metrics.OnStats(table, {.pending = 12,
                           .due = 5,
                           .retrying = 2,

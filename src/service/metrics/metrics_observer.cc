@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "outbox/version.h"
+#include "service/metrics/http_series.h"
 #include "service/metrics/message_series.h"
 #include "service/metrics/process_collector.h"
 #include "service/metrics/relay_series.h"
@@ -39,7 +40,10 @@ void Sort(Families& families) {
 
 struct MetricsObserver::Series {
   explicit Series(const MetricsOptions& options)
-      : messages(registry, options.topics_max), relays(registry), tables(options.sample_interval) {
+      : messages(registry, options.topics_max),
+        relays(registry),
+        http(registry),
+        tables(options.sample_interval) {
     prometheus::BuildGauge()
         .Name("outbox_build_info")
         .Help("1; the version is a label.")
@@ -51,6 +55,7 @@ struct MetricsObserver::Series {
   prometheus::Registry registry;
   MessageSeries messages;
   RelaySeries relays;
+  HttpSeries http;
   RelayStates states;
   TableGauges tables;
   ProcessCollector process;
@@ -76,6 +81,15 @@ std::string MetricsObserver::Exposition() const {
 void MetricsObserver::OnStats(std::string_view table, const store::TableStats& stats) {
   series_->tables.Set(table, stats);
 }
+
+void MetricsObserver::OnHttpRequest(std::string_view method, std::string_view route, int status,
+                                    std::optional<Duration> took) {
+  series_->http.Request(method, route, status, took);
+}
+
+void MetricsObserver::OnHttpConnections(int change) { series_->http.Connections(change); }
+void MetricsObserver::OnHttpStreams(int change) { series_->http.Streams(change); }
+void MetricsObserver::OnHttpTurnedAway() { series_->http.TurnedAway(); }
 
 void MetricsObserver::OnEnqueued(std::string_view table, std::string_view topic,
                                  bool already_enqueued) {

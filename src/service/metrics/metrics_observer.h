@@ -9,14 +9,15 @@
 // outbox_enqueue_total counts that. Messages that applications enqueue elsewhere are not seen; they
 // show up in outbox_pending. docs/reference/metrics.md lists every metric.
 //
-// Never a payload, an id, a tenant or an error text: labels are table, topic, sink and words of the
-// program's own. Topics are bounded by MetricsOptions::topics_max.
+// Never a payload, an id, a tenant or an error text: labels are table, topic, sink, route and words
+// of the program's own. Topics are bounded by MetricsOptions::topics_max.
 //
 // Threads: any. Shared with the relays, which may outlive the service.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,15 @@ class MetricsObserver final : public RelayObserver, public EnqueueObserver {
 
   // The counts of a table, told by the StatsSampler. `table` is its display name.
   void OnStats(std::string_view table, const store::TableStats& stats);
+
+  // What the HTTP server did: a request it answered (its route's pattern, empty when it met none;
+  // no `took` for event streams), how many connections and event streams more or fewer there are,
+  // and a connection that it had no room for.
+  void OnHttpRequest(std::string_view method, std::string_view route, int status,
+                     std::optional<Duration> took);
+  void OnHttpConnections(int change);
+  void OnHttpStreams(int change);
+  void OnHttpTurnedAway();
 
   void OnEnqueued(std::string_view table, std::string_view topic, bool already_enqueued) override;
 

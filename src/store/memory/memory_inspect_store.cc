@@ -53,8 +53,9 @@ bool Before(const ListPosition& a, const ListPosition& b, ListOrder order) {
   return a.seq > b.seq;
 }
 
-StoredMessage WithoutBody(const StoredMessage& row) {
+StoredMessage Shown(const StoredMessage& row, const ListFilter& filter) {
   StoredMessage shown = row;
+  if (filter.whole) return shown;
   shown.message.payload.clear();
   shown.message.headers.clear();
   return shown;
@@ -100,7 +101,7 @@ Result<ListPage> MemoryInspectStore::List(const Scope& scope, const ListFilter& 
       page.next = WritePosition(order, PlaceOf(page.rows.back(), order));
       break;
     }
-    page.rows.push_back(WithoutBody(*row));
+    page.rows.push_back(Shown(*row, filter));
   }
   return page;
 }
@@ -114,7 +115,7 @@ Result<NumberedPage> MemoryInspectStore::ListNumbered(const Scope& scope, const 
   NumberedPage page;
   page.total = static_cast<std::int64_t>(rows.size());
   for (std::size_t i = offset; i < std::min(rows.size(), offset + filter.limit); ++i) {
-    page.rows.push_back(WithoutBody(*rows[i]));
+    page.rows.push_back(Shown(*rows[i], filter));
   }
   if (rows.size() > offset + filter.limit) {
     page.next = WritePosition(ListOrder::kTenant, PlaceOf(page.rows.back(), ListOrder::kTenant));

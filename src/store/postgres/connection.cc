@@ -63,9 +63,17 @@ void Connection::Close() noexcept {
 
 bool Connection::Healthy() {
   if (handle_ == nullptr) return false;
-  if (PQconsumeInput(handle_.get()) == 1 && PQstatus(handle_.get()) == CONNECTION_OK) return true;
-  Close();
-  return false;
+  // A server that goes says so first; the end of the connection comes behind its last words.
+  constexpr int kReadsMax = 3;
+  for (int reads = 0; reads < kReadsMax; ++reads) {
+    if (PQconsumeInput(handle_.get()) != 1 || PQstatus(handle_.get()) != CONNECTION_OK) {
+      Close();
+      return false;
+    }
+    pollfd more{PQsocket(handle_.get()), POLLIN, 0};
+    if (poll(&more, 1, 0) <= 0) break;
+  }
+  return true;
 }
 
 TransactionState Connection::transaction_state() const noexcept {

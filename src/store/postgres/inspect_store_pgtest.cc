@@ -10,6 +10,7 @@ namespace outbox::store::postgres {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class InspectTest : public PostgresTest {
  protected:
@@ -284,11 +285,14 @@ TEST_F(LongTableTest, ATenantsRowsAreCountedAndPassedOverByIndexAlone) {
   }
   EXPECT_THAT(plan(sql::postgres::kTenantStats, tenant + ", 10000, 100000"),
               HasSubstr("Index Only Scan using orders_outbox_tenant_history"));
-  const std::string list =
-      plan(sql::postgres::kListTenant,
-           base::StrCat("101, ", no_filter, ", ", tenant, ", 40000, 0, 0, true, true"));
-  EXPECT_THAT(list, HasSubstr("Index Scan Backward using orders_outbox_tenant_live"));
-  EXPECT_THAT(list, HasSubstr("Index Scan Backward using orders_outbox_tenant_history"));
+  for (const char* whole : {"true", "false"}) {
+    const std::string list =
+        plan(sql::postgres::kListTenant,
+             base::StrCat("101, ", no_filter, ", ", tenant, ", 40000, 0, 0, true, true, ", whole));
+    EXPECT_THAT(list, HasSubstr("Index Scan Backward using orders_outbox_tenant_live"));
+    EXPECT_THAT(list, HasSubstr("Index Scan Backward using orders_outbox_tenant_history"));
+    EXPECT_THAT(list, Not(HasSubstr("Seq Scan")));
+  }
 }
 
 TEST_F(InspectTest, ARowThatATransactionClaimHoldsIsLeftAlone) {

@@ -51,7 +51,9 @@ Result<ListQuery> ListQuery::Make(const ListFilter& filter, const Scope& scope) 
 }
 
 void ListQuery::AddFilter(Params& params) const {
-  const StatusColumns columns = ColumnsOf(filter_.status);
+  StatusColumns columns = ColumnsOf(filter_.status);
+  // The index knows what was delivered: the rows need not be read for it.
+  if (order_ == ListOrder::kTenant && filter_.status == ListStatus::kDelivered) columns = {};
   params.TextUnlessEmpty(columns.status.value_or("")).BoolOrNull(columns.tried);
   params.TextUnlessEmpty(filter_.topic).TextUnlessEmpty(filter_.key);
   params.TimeOrNull(filter_.created_from).TimeOrNull(filter_.created_until);
@@ -125,6 +127,7 @@ Params ListQuery::PageParams(std::size_t offset) const {
       break;
     }
   }
+  params.Bool(filter_.whole);
   return params;
 }
 

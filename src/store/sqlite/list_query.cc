@@ -64,6 +64,7 @@ class List {
     OUTBOX_ASSIGN_OR_RETURN(Query query, connection_.Prepare(sql));
     Bind(query);
     query.Bind(1, start.at).Bind(2, start.seq).Bind(3, kScanMax + 1);
+    query.Bind(16, filter_.whole ? 1 : 0);
     return ReadPage(query, offset);
   }
 
