@@ -4,6 +4,7 @@
 //   OUTBOX_INSTANTIATE_STORE_SUITE(Sqlite, (StoreParam{"sqlite", MakeSqliteFixture}));
 #pragma once
 
+#include "tests/conformance/control_suite.h"
 #include "tests/conformance/inspect_suite.h"
 #include "tests/conformance/operate_suite.h"
 #include "tests/conformance/relay_store_suite.h"
@@ -12,5 +13,6 @@
 #define OUTBOX_INSTANTIATE_STORE_SUITE(name, param)                                       \
   OUTBOX_INSTANTIATE_RELAY_STORE_SUITE(name, param);                                      \
   OUTBOX_INSTANTIATE_INSPECT_SUITE(name, param);                                          \
+  INSTANTIATE_TEST_SUITE_P(name, ControlSuite, ::testing::Values(param), StoreParamName); \
   INSTANTIATE_TEST_SUITE_P(name, OperateSuite, ::testing::Values(param), StoreParamName); \
   INSTANTIATE_TEST_SUITE_P(name, SplitSuite, ::testing::Values(param), StoreParamName)

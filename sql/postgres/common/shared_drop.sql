@@ -9,6 +9,7 @@ DROP FUNCTION outbox.uuid_v7();
 DROP FUNCTION outbox.check_new_message();
 DROP FUNCTION outbox.notify_relay();
 DROP DOMAIN outbox.status, outbox.topic, outbox.label, outbox.dedupe_key, outbox.version;
+DROP TABLE IF EXISTS outbox.relay, outbox.hold, outbox.audit;
 DROP TABLE outbox.migration;
 COMMENT ON SCHEMA outbox IS NULL;
 

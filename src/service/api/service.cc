@@ -84,7 +84,9 @@ struct Service::Running {
   void AddAdmin(Router& router, const ServiceOptions& options) {
     AddHealth(router, health);
     AddOperatorApi(router, access, tables, *parts.board, *parts.relay_switch, events,
-                   {.config_json = parts.config_json, .audit = AuditLog(parts.logger)});
+                   {.process = parts.process,
+                    .config_json = parts.config_json,
+                    .audit = AuditLog(parts.logger)});
     if (!options.metrics.enabled) return;
     router.Add(Method::kGet, options.metrics.path, [this](const Request&) {
       return Response{.content_type = std::string(MetricsObserver::kContentType),

@@ -11,9 +11,9 @@ namespace {
 namespace queries = sql::postgres;
 
 std::string SharedObjects() {
-  return base::StrCat(queries::kSharedSchema, "\n", queries::kSharedEnqueue, "\n",
-                      queries::kSharedEnqueueMany, "\n", queries::kSharedTriggers, "\n",
-                      queries::kSharedGrants);
+  return base::StrCat(queries::kSharedSchema, "\n", queries::kSharedControl, "\n",
+                      queries::kSharedEnqueue, "\n", queries::kSharedEnqueueMany, "\n",
+                      queries::kSharedTriggers, "\n", queries::kSharedGrants);
 }
 
 }  // namespace
