@@ -34,7 +34,8 @@ class OperatorApiSuite : public ApiSuite {
   // The relays of a table of this test; others may share the database.
   Json RelaysOf(const std::string& table) {
     Json relays = Json::array();
-    for (const Json& one : GetJson("/api/v1/operator/relays", OperatorToken()).at("relays")) {
+    const Json all = GetJson("/api/v1/operator/relays", OperatorToken());
+    for (const Json& one : all.at("relays")) {
       if (one.at("table") == table) relays.push_back(one);
     }
     return relays;
