@@ -104,6 +104,9 @@ struct RelayOptions {
   // Names this relay in locked_by. Made from host name, process id and a random part when empty.
   std::string relay_id;
 
+  // Start as after Relay::Hold: nothing is claimed until LetGo.
+  bool start_held = false;
+
   // --- stopping ---
   // SIGTERM: dispatches still running after this long are abandoned.
   std::chrono::milliseconds shutdown_timeout{std::chrono::seconds(10)};

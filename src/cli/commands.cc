@@ -7,10 +7,11 @@ constexpr Command kCommands[] = {
     {"serve", "Deliver", AddServe},     {"relay", "Deliver", AddRelay},
     {"enqueue", "Deliver", AddEnqueue}, {"stats", "Look", AddStats},
     {"list", "Look", AddList},          {"show", "Look", AddShow},
-    {"retry", "Repair", AddRetry},      {"delete", "Repair", AddDelete},
-    {"migrate", "Set up", AddMigrate},  {"config", "Set up", AddConfig},
-    {"sink", "Set up", AddSink},        {"token", "Set up", AddToken},
-    {"demo", "Try", AddDemo},
+    {"relays", "Look", AddRelays},      {"retry", "Repair", AddRetry},
+    {"delete", "Repair", AddDelete},    {"pause", "Repair", AddPause},
+    {"resume", "Repair", AddResume},    {"migrate", "Set up", AddMigrate},
+    {"config", "Set up", AddConfig},    {"sink", "Set up", AddSink},
+    {"token", "Set up", AddToken},      {"demo", "Try", AddDemo},
 #if OUTBOX_WITH_POSTGRES && OUTBOX_WITH_SQLITE
     {"bench", "Try", AddBench},
 #endif

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "config/key.h"
 #include "log/log_observer.h"
+#include "relay/relay_id.h"
 
 namespace outbox::cli {
 namespace {
@@ -25,6 +26,7 @@ struct RelayFlags {
   config::Layer settings;  // from the flags that are keys
   std::string log_level;
   std::string log_format;
+  std::string heartbeat_interval;
   bool drain = false;
   std::string timeout;
   bool json = false;
@@ -70,6 +72,7 @@ Result<config::Sources> MakeSources(const RelayFlags& options) {
   set("relay.tables", base::Join(tables, ","), options.routes.empty() ? "--table" : "--route");
   set("log.level", options.log_level, "--log-level");
   set("log.format", options.log_format, "--log-format");
+  set("relay.heartbeat_interval", options.heartbeat_interval, "--heartbeat-interval");
   if (tables.empty() && !sources.environment.contains("OUTBOX_RELAY_TABLES")) {
     return Status::Invalid("no table to deliver from")
         .WithHint("give --table NAME --sink URI, or --route NAME=URI");
@@ -118,9 +121,9 @@ Status Run(const RelayFlags& options) {
   const StopSignals signals;
   const auto started = std::chrono::steady_clock::now();
   const auto logger = std::make_shared<log::Logger>(config.settings.log);
-  OUTBOX_ASSIGN_OR_RETURN(
-      const auto supervisor,
-      Supervisor::Start(config, std::make_shared<log::LogObserver>(logger), signals, false));
+  OUTBOX_ASSIGN_OR_RETURN(const auto supervisor,
+                          Supervisor::Start(config, std::make_shared<log::LogObserver>(logger),
+                                            signals, {.process = relay::ThisProcess()}));
   const Status ended = supervisor->Run(until);
   std::ostream& output = until.reader_gone ? std::cerr : std::cout;
   PrintSummary(supervisor->Totals(),
@@ -146,6 +149,8 @@ void AddRelay(CLI::App& app, Action& action) {
       ->needs(drain);
   command->add_option("--log-level", options->log_level, "debug, info, warn or error");
   command->add_option("--log-format", options->log_format, "logfmt or json");
+  command->add_option("--heartbeat-interval", options->heartbeat_interval,
+                      "How often to tell the database how the relays stand: 5s");
   command->add_flag(
       "--json", options->json,
       "Write the closing summary as JSON (to standard error if messages go to stdout:)");

@@ -8,6 +8,7 @@
 
 #include "base/json_object.h"
 #include "base/text.h"
+#include "cli/actor.h"
 #include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/format.h"
@@ -115,8 +116,29 @@ Status AskFirst(const Repair& repair, const RepairOptions& options, std::size_t 
   return agreed ? Status::Ok() : Status::Permanent(Code::kCancelled, "nothing was changed");
 }
 
+// For the audit.
+std::string FilterJson(const store::RepairTarget& target) {
+  base::JsonObject json;
+  if (const auto& filter = target.filter) {
+    const auto time = [](const std::optional<Timestamp>& at) {
+      return at ? base::FormatTimestamp(*at) : std::string();
+    };
+    json.Add("status", filter->status == store::ListStatus::kDead ? "dead" : "failed")
+        .AddUnlessEmpty("topic", filter->topic)
+        .AddUnlessEmpty("error", filter->error_contains)
+        .AddUnlessEmpty("created_from", time(filter->created_from))
+        .AddUnlessEmpty("created_until", time(filter->created_until));
+    return json.Finish();
+  }
+  std::vector<std::string> ids;
+  for (const Uuid& id : target.ids) ids.push_back(base::JsonQuote(id.ToString()));
+  return json.AddRaw("ids", base::JsonArray(ids)).Finish();
+}
+
 Result<std::size_t> Change(const Repair& repair, store::InspectStore& store,
-                           const store::RepairTarget& target, std::size_t planned) {
+                           store::RepairTarget target, std::size_t planned) {
+  target.audit = store::Audit{
+      .actor = OsActor(), .request_id = {}, .filter = FilterJson(target), .matched = planned};
   Progress progress(std::string(repair.imperative), planned);
   std::size_t changed = 0;
   // No further than planned: a relay may turn a retried message dead again while we go on.

@@ -9,6 +9,7 @@
 #include "log/log_observer.h"
 #include "outbox/version.h"
 #include "relay/observer_list.h"
+#include "relay/relay_id.h"
 #include "service/api/service.h"
 
 namespace outbox::cli {
@@ -22,19 +23,26 @@ struct ServeFlags {
   bool json = false;
 };
 
+struct Shown {
+  std::shared_ptr<service::RelayBoard> board;
+  std::shared_ptr<service::RelaySwitch> relay_switch;
+  std::shared_ptr<service::MetricsObserver> metrics;
+  const log::Logger& logger;
+  std::string process;
+};
+
 // Null when no address is given.
-Result<std::unique_ptr<service::Service>> StartService(
-    const config::Config& config, store::Backend& backend,
-    const std::shared_ptr<service::RelayBoard>& board,
-    const std::shared_ptr<service::RelaySwitch>& relay_switch,
-    const std::shared_ptr<service::MetricsObserver>& metrics, const log::Logger& logger) {
+Result<std::unique_ptr<service::Service>> StartService(const config::Config& config,
+                                                       store::Backend& backend, Shown shown) {
   const service::ServiceOptions& options = config.settings.service;
   if (!options.enabled()) return std::unique_ptr<service::Service>();
+  const log::Logger& logger = shown.logger;
   service::ServiceParts parts{.backend = backend,
-                              .board = board,
-                              .relay_switch = relay_switch,
-                              .metrics = metrics,
+                              .board = std::move(shown.board),
+                              .relay_switch = std::move(shown.relay_switch),
+                              .metrics = std::move(shown.metrics),
                               .logger = logger,
+                              .process = std::move(shown.process),
                               .config_json = config::ToJson(config)};
   const std::string notifications = backend.DisplayName(options.notification_table);
   for (const config::TableConfig& table : config.tables) {
@@ -68,17 +76,22 @@ Status Run(const ServeFlags& options) {
   const auto board = std::make_shared<service::RelayBoard>();
   const auto relay_switch = std::make_shared<service::RelaySwitch>();
   const auto metrics = std::make_shared<service::MetricsObserver>(config.settings.service.metrics);
+  const store::ProcessInfo process = relay::ThisProcess();
   std::vector<std::shared_ptr<RelayObserver>> observers{std::make_shared<log::LogObserver>(logger)};
   if (config.settings.service.enabled()) observers.insert(observers.end(), {board, metrics});
 
   // Before the first relay: whoever watches sees everything.
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(config.settings.database));
-  OUTBOX_ASSIGN_OR_RETURN(const auto service,
-                          StartService(config, *backend, board, relay_switch, metrics, *logger));
+  OUTBOX_ASSIGN_OR_RETURN(const auto service, StartService(config, *backend,
+                                                           {.board = board,
+                                                            .relay_switch = relay_switch,
+                                                            .metrics = metrics,
+                                                            .logger = *logger,
+                                                            .process = process.id}));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
       Supervisor::Start(config, std::make_shared<relay::ObserverList>(std::move(observers)),
-                        signals, true));
+                        signals, {.process = process, .cleaners = true}));
   logger->Write(log::Level::kInfo, "serving",
                 {{"version", Version()}, {"tables", config.tables.size()}});
   relay_switch->Connect([&](std::string_view table, std::string_view sink, bool hold) {

@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{100};
+constexpr std::chrono::seconds kHoldsTimeout{15};
 // --drain without --timeout: as long as it takes.
 constexpr std::chrono::hours kForever{24 * 365};
 
@@ -69,6 +70,15 @@ std::shared_ptr<Sink> Limited(std::shared_ptr<Sink> sink, const config::SinkLimi
   return sink;
 }
 
+// None where the tables for it are missing: the heartbeat says so.
+Result<std::vector<store::RelayHold>> HoldsAtStart(store::ControlStore& control) {
+  auto holds = control.Holds(Deadline::After(kHoldsTimeout));
+  if (!holds.ok() && holds.error().disposition() == Disposition::kPermanent) {
+    return std::vector<store::RelayHold>();
+  }
+  return holds;
+}
+
 store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
   const config::Settings& settings = table.settings;
   return {.table = table.name,
@@ -82,7 +92,7 @@ store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
 
 Result<std::unique_ptr<Supervisor>> Supervisor::Start(
     const config::Config& config, const std::shared_ptr<RelayObserver>& observer,
-    const StopSignals& signals, bool cleaners) {
+    const StopSignals& signals, Options options) {
   const std::string& database = config.settings.database;
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(database));
   // An address that can not work is told before the first relay delivers anything.
@@ -94,12 +104,21 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(
     }
   }
   std::unique_ptr<Supervisor> supervisor(new Supervisor(signals));
+  auto control = backend->OpenControl();
+  OUTBOX_ASSIGN_OR_RETURN(const auto holds, HoldsAtStart(*control));
   for (auto& [settings, sink] : sinks) {
+    RelayOptions relay_options = settings->relay;
+    const std::string display = backend->DisplayName(relay_options.table);
+    relay_options.start_held =
+        store::FindHold(holds, display, relay_options.destination) != nullptr;
     OUTBOX_ASSIGN_OR_RETURN(auto relay,
-                            Relay::Start(database, settings->relay, std::move(sink), observer));
-    supervisor->relays_.push_back({settings->relay.table,
-                                   backend->DisplayName(settings->relay.table),
-                                   settings->relay.destination, std::move(relay)});
+                            Relay::Start(database, relay_options, std::move(sink), observer));
+    supervisor->relays_.push_back({.table = relay_options.table,
+                                   .display = display,
+                                   .destination = relay_options.destination,
+                                   .single_active = relay_options.single_active,
+                                   .held = relay_options.start_held,
+                                   .relay = std::move(relay)});
   }
   for (const config::TableConfig& table : config.tables) {
     if (!table.relays || table.routes.empty()) continue;
@@ -108,12 +127,31 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(
     OUTBOX_RETURN_IF_ERROR(supervisor->StartSplit(*backend, table, std::move(store), observer));
   }
   for (const config::TableConfig& table : config.tables) {
-    if (!cleaners || !table.cleans) continue;
+    if (!options.cleaners || !table.cleans) continue;
     OUTBOX_ASSIGN_OR_RETURN(auto store, backend->OpenClean(table.name, CommandDeadline()));
     supervisor->cleaners_.push_back(relay::Cleaner::Start(
         std::move(store), table.settings.cleaner, backend->DisplayName(table.name), observer));
   }
+  supervisor->StartHeartbeat(std::move(control), std::move(options.process),
+                             config.settings.heartbeat_interval, observer);
   return supervisor;
+}
+
+void Supervisor::StartHeartbeat(std::unique_ptr<store::ControlStore> control,
+                                store::ProcessInfo process, std::chrono::milliseconds interval,
+                                const std::shared_ptr<RelayObserver>& observer) {
+  if (relays_.empty()) return;
+  std::vector<relay::BeatingRelay> beating;
+  for (const Running& running : relays_) {
+    beating.push_back({.table = running.display,
+                       .sink = running.destination,
+                       .single_active = running.single_active,
+                       .held = running.held,
+                       .relay = running.relay.get()});
+  }
+  heartbeat_ = relay::Heartbeat::Start(std::move(control),
+                                       {.process = std::move(process), .interval = interval},
+                                       std::move(beating), observer);
 }
 
 Status Supervisor::StartSplit(const store::Backend& backend, const config::TableConfig& table,
@@ -196,20 +234,28 @@ Status Supervisor::StopAll() {
       return Status::Ok();
     }));
   }
+  Await(stops);
+  const Status stopped = FirstFailure(stops);
+  // Last: what takes its time to stop is still seen.
+  if (heartbeat_ != nullptr) {
+    stops.clear();
+    stops.push_back(std::async(std::launch::async, [this] {
+      heartbeat_->Stop();
+      return Status::Ok();
+    }));
+    Await(stops);
+  }
+  return stopped;
+}
+
+void Supervisor::Await(std::vector<std::future<Status>>& stops) {
   while (!AllReady(stops)) {
     if (const auto signal = signals_.Wait(kLook)) _exit(128 + *signal);
   }
-  return FirstFailure(stops);
 }
 
 std::size_t Supervisor::Hold(std::string_view table, std::string_view sink, bool hold) const {
-  std::size_t count = 0;
-  for (const Running& running : relays_) {
-    if (running.display != table || (!sink.empty() && running.destination != sink)) continue;
-    hold ? running.relay->Hold() : running.relay->LetGo();
-    ++count;
-  }
-  return count;
+  return heartbeat_ == nullptr ? 0 : heartbeat_->Turn(table, sink, hold);
 }
 
 RelayStats Supervisor::Totals() const {

@@ -1,5 +1,6 @@
-// Supervisor: the relays, splitters and cleaners of a configuration, started together and stopped
-// together. A table with routes has a splitter, and a relay for each of its sinks.
+// Supervisor: the relays, splitters and cleaners of a configuration and the process's heartbeat,
+// started together and stopped together. A table with routes has a splitter, and a relay for each
+// of its sinks.
 #pragma once
 
 #include <future>
@@ -15,6 +16,7 @@
 #include "outbox/relay.h"
 #include "outbox/status.h"
 #include "relay/cleaner.h"
+#include "relay/heartbeat.h"
 #include "relay/splitter.h"
 #include "store/backend.h"
 
@@ -23,10 +25,16 @@ namespace outbox::cli {
 // Used by one thread.
 class Supervisor {
  public:
-  // Starts everything, or nothing. `signals` outlives the supervisor.
+  struct Options {
+    store::ProcessInfo process;
+    bool cleaners = false;
+  };
+
+  // Starts everything, or nothing. A relay that is held starts held. `signals` outlives the
+  // supervisor.
   static Result<std::unique_ptr<Supervisor>> Start(const config::Config& config,
                                                    const std::shared_ptr<RelayObserver>& observer,
-                                                   const StopSignals& signals, bool cleaners);
+                                                   const StopSignals& signals, Options options);
 
   struct Until {
     bool drained = false;                              // also end when nothing is left
@@ -38,8 +46,8 @@ class Supervisor {
   // being published is finished. A second signal ends the process at once.
   Status Run(const Until& until);
 
-  // Holds, or lets go, the relays of a table (its display name), or the one that serves `sink`.
-  // Returns how many these are. Any thread.
+  // Holds, or lets go, the relays of a table (its display name), or the one that serves `sink`, as
+  // the database says already. Returns how many these are. Any thread.
   std::size_t Hold(std::string_view table, std::string_view sink, bool hold) const;
 
   // Of all relays together.
@@ -50,6 +58,8 @@ class Supervisor {
     std::string table;
     std::string display;      // of the table
     std::string destination;  // empty: the table's only sink
+    bool single_active = false;
+    bool held = false;  // it was started so
     std::unique_ptr<Relay> relay;
   };
 
@@ -60,13 +70,19 @@ class Supervisor {
                     const std::shared_ptr<RelayObserver>& observer);
 
   Status WaitForEnd(const Until& until, std::vector<std::future<Status>>& drains);
+  void StartHeartbeat(std::unique_ptr<store::ControlStore> control, store::ProcessInfo process,
+                      std::chrono::milliseconds interval,
+                      const std::shared_ptr<RelayObserver>& observer);
   Status StopAll();
+  // A signal while we wait ends the process.
+  void Await(std::vector<std::future<Status>>& stops);
 
   const StopSignals& signals_;
   std::vector<Running> relays_;
   // Stopped before the relays they wake.
   std::vector<std::unique_ptr<relay::Splitter>> splitters_;
   std::vector<std::unique_ptr<relay::Cleaner>> cleaners_;
+  std::unique_ptr<relay::Heartbeat> heartbeat_;  // goes before the relays it tells of
 };
 
 }  // namespace outbox::cli

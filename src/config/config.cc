@@ -214,6 +214,10 @@ class Loader {
       if (table.cleans) CheckAll(table, table.settings.cleaner.Problems(), "");
     }
     for (std::string& problem : config.settings.service.Problems()) AddLine(std::move(problem));
+    if (const auto interval = config.settings.heartbeat_interval;
+        interval < std::chrono::milliseconds(100) || interval > std::chrono::hours(1)) {
+      AddLine("relay.heartbeat_interval: is not between 100ms and 1h");
+    }
     if (!config.tables.empty() || !sources_.complete || !readable) return;
     AddLine("no table to deliver from: add a [[table]] to the file or set OUTBOX_RELAY_TABLES");
   }

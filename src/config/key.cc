@@ -215,6 +215,10 @@ const std::array kKeys{
     MakeKey({"relay.shutdown_timeout", "OUTBOX_RELAY_SHUTDOWN_TIMEOUT", "shutdown_timeout",
              "How long a stopping relay waits for dispatches under way."},
             OUTBOX_FIELD(relay.shutdown_timeout)),
+    MakeKey({"relay.heartbeat_interval", "OUTBOX_RELAY_HEARTBEAT_INTERVAL", "",
+             "How often this process tells the database how its relays stand, and asks which are "
+             "paused."},
+            OUTBOX_FIELD(heartbeat_interval)),
 
     MakeKey({"cleaner.enabled", "OUTBOX_CLEANER_ENABLED", "", "False removes nothing."},
             OUTBOX_FIELD(cleaner.enabled)),

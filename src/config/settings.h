@@ -39,6 +39,8 @@ struct Settings {
   RelayOptions relay;  // relay.retention is the cleaner's
   // With routes only. No value: it must be chosen unless every topic has a route.
   std::optional<message::Unrouted> unrouted;
+  // Of the process: how often its relays tell the database how they stand.
+  std::chrono::milliseconds heartbeat_interval{std::chrono::seconds(5)};
 
   std::vector<std::string> cleaner_tables;  // empty: the relay's
   CleanerOptions cleaner;

@@ -49,6 +49,7 @@ std::shared_ptr<Engine> Engine::Start(RelayOptions options, std::string table,
                                       std::shared_ptr<RelayObserver> observer) {
   std::shared_ptr<Engine> engine(new Engine(std::move(options), std::move(table), std::move(store),
                                             std::move(sink), std::move(observer)));
+  if (engine->options_.start_held) engine->core_.Hold(SteadyClock::now(), true);
   engine->WatchForWork();
   const std::lock_guard lock(engine->mutex_);
   for (std::size_t i = 0; i < engine->sink_->traits().concurrency; ++i) engine->StartPublisher();

@@ -1,12 +1,10 @@
 #include "outbox/relay.h"
 
-#include <unistd.h>
-
 #include <utility>
 
-#include "base/random.h"
 #include "base/text.h"
 #include "relay/engine.h"
+#include "relay/relay_id.h"
 #include "store/backend.h"
 
 namespace outbox {
@@ -30,15 +28,6 @@ class EngineRelay final : public Relay {
   std::shared_ptr<relay::Engine> engine_;
 };
 
-// "host:pid:random": says where to look, and no two relays share it.
-std::string MakeRelayId() {
-  char host[64] = "";
-  gethostname(host, sizeof host - 1);
-  char random[9];
-  std::snprintf(random, sizeof random, "%08x", static_cast<unsigned>(base::RandomBits()));
-  return base::StrCat(base::CleanError(host, 40), ":", getpid(), ":", std::string_view(random));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOptions options,
@@ -48,7 +37,7 @@ Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOp
     return Status::Invalid(base::Join(problems, "; "));
   }
   if (sink == nullptr) return Status::Invalid("sink: is null");
-  if (options.relay_id.empty()) options.relay_id = MakeRelayId();
+  if (options.relay_id.empty()) options.relay_id = relay::MakeRelayId();
 
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, store::OpenBackend(database));
   OUTBOX_ASSIGN_OR_RETURN(auto store,

@@ -13,6 +13,7 @@
 #include "outbox/enqueue.h"
 #include "outbox/status.h"
 #include "store/clean_store.h"
+#include "store/control_store.h"
 #include "store/inspect_store.h"
 #include "store/migrator.h"
 #include "store/relay_store.h"
@@ -55,6 +56,9 @@ class Backend {
                                                             Deadline deadline) = 0;
   virtual Result<std::unique_ptr<CleanStore>> OpenClean(const std::string& table,
                                                         Deadline deadline) = 0;
+
+  // Connects at its first call.
+  virtual std::unique_ptr<ControlStore> OpenControl() = 0;
 
   virtual Result<std::unique_ptr<Migrator>> OpenMigrator(Deadline deadline) = 0;
   virtual Result<std::unique_ptr<Session>> OpenSession(Deadline deadline) = 0;

@@ -127,10 +127,13 @@ class InspectStore {
   // outcome. Of a message that was split, only destinations that did not succeed are tried again.
   // Delete: pending or dead rows. Rows in other states, and rows that somebody holds, are left
   // alone.
-  virtual Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) = 0;
-  virtual Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) = 0;
-  // The same for many. With dry_run nothing changes. Returns how many rows were, or would be,
-  // changed; at most `limit` in one call, so that callers loop with progress.
+  // With an audit (else null) a change is recorded in its own transaction.
+  virtual Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                        Deadline deadline) = 0;
+  virtual Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                         Deadline deadline) = 0;
+  // The same for many. With dry_run nothing changes and nothing is recorded. Returns how many rows
+  // were, or would be, changed; at most `limit` in one call, so that callers loop with progress.
   virtual Result<std::size_t> Retry(const Scope& scope, const RepairTarget& target, bool dry_run,
                                     std::size_t limit, Deadline deadline) = 0;
   virtual Result<std::size_t> Delete(const Scope& scope, const RepairTarget& target, bool dry_run,

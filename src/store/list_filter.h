@@ -12,6 +12,7 @@
 
 #include "outbox/message.h"
 #include "outbox/status.h"
+#include "store/audit.h"
 #include "store/scope.h"
 
 namespace outbox::store {
@@ -65,6 +66,7 @@ struct RepairFilter {
 struct RepairTarget {
   std::vector<Uuid> ids;
   std::optional<RepairFilter> filter;  // then ids are not looked at
+  std::optional<Audit> audit;          // when rows change, record who asked for it
 };
 
 // kInvalidArgument, naming the field: text that is too long or not UTF-8, a limit over

@@ -48,7 +48,7 @@ TEST_P(AttemptTableSuite, AttemptsGoWithTheirMessage) {
   EXPECT_EQ(Stored(), 5U);
   ASSERT_TRUE(Eventually([&] { return *(*clean)->PurgeDelivered(0ms, 10, Soon()) == 1; }));
   EXPECT_EQ(Stored(), 4U);
-  EXPECT_OK((*inspect)->DeleteOne(store::Scope::All(), ids[1], Soon()));
+  EXPECT_OK((*inspect)->DeleteOne(store::Scope::All(), ids[1], nullptr, Soon()));
   EXPECT_EQ(Stored(), 3U);
   EXPECT_OK((*inspect)->Delete(store::Scope::All(), {.ids = {ids[2]}}, false, 10, Soon()));
   EXPECT_EQ(Stored(), 2U);

@@ -97,13 +97,13 @@ class InspectSuite : public StoreSuite {
   }
 
   RepairOutcome RetryOne(const Scope& scope, const Uuid& id) {
-    const auto result = inspect().RetryOne(scope, id, Soon());
+    const auto result = inspect().RetryOne(scope, id, nullptr, Soon());
     EXPECT_OK(result);
     return result.ok() ? result->outcome : RepairOutcome::kNotFound;
   }
 
   RepairOutcome DeleteOne(const Scope& scope, const Uuid& id) {
-    const auto result = inspect().DeleteOne(scope, id, Soon());
+    const auto result = inspect().DeleteOne(scope, id, nullptr, Soon());
     EXPECT_OK(result);
     return result.ok() ? result->outcome : RepairOutcome::kNotFound;
   }
@@ -346,7 +346,7 @@ TEST_P(InspectSuite, OneMessageIsRetriedWhenItFailedOrIsDead) {
   for (const ListStatus status :
        {ListStatus::kNew, ListStatus::kProcessing, ListStatus::kDelivered}) {
     const auto before = StatusOf(ids.at(status));
-    const auto refused = inspect().RetryOne(my_, ids.at(status), Soon());
+    const auto refused = inspect().RetryOne(my_, ids.at(status), nullptr, Soon());
     ASSERT_OK(refused);
     EXPECT_EQ(refused->outcome, RepairOutcome::kRefused);
     EXPECT_EQ(refused->status, before);

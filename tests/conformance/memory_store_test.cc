@@ -1,6 +1,7 @@
 #include "store/memory/memory_store.h"
 
 #include "tests/conformance/attempt_suite.h"
+#include "tests/conformance/control_suite.h"
 #include "tests/conformance/inspect_suite.h"
 #include "tests/conformance/relay_store_suite.h"
 
@@ -20,6 +21,7 @@ class MemoryFixture final : public StoreFixture {
   Result<std::unique_ptr<store::InspectStore>> OpenInspect() override {
     return store_.OpenInspect();
   }
+  std::unique_ptr<store::ControlStore> OpenControl() override { return store_.control().Open(); }
   std::optional<store::StoredMessage> Find(const Uuid& id) override { return store_.Find(id); }
   std::string table() const override { return "memory"; }
 
@@ -32,6 +34,9 @@ std::unique_ptr<StoreFixture> MakeMemoryFixture() { return std::make_unique<Memo
 OUTBOX_INSTANTIATE_RELAY_STORE_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
 OUTBOX_INSTANTIATE_INSPECT_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
 INSTANTIATE_TEST_SUITE_P(Memory, AttemptSuite,
+                         ::testing::Values(StoreParam{"memory", MakeMemoryFixture}),
+                         StoreParamName);
+INSTANTIATE_TEST_SUITE_P(Memory, ControlSuite,
                          ::testing::Values(StoreParam{"memory", MakeMemoryFixture}),
                          StoreParamName);
 

@@ -20,6 +20,7 @@ class SqliteFixture final : public StoreFixture {
   Result<std::unique_ptr<store::InspectStore>> OpenInspect() override {
     return table_->OpenInspect();
   }
+  std::unique_ptr<store::ControlStore> OpenControl() override { return table_->OpenControl(); }
   std::optional<store::StoredMessage> Find(const Uuid& id) override { return table_->Find(id); }
   store::Backend* backend() override { return table_->backend(); }
   std::string table() const override { return table_->table(); }

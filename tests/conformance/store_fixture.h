@@ -52,6 +52,7 @@ class StoreFixture {
   virtual Result<std::unique_ptr<store::RelayStore>> OpenRelay(
       store::RelayStoreOptions options) = 0;
   virtual Result<std::unique_ptr<store::InspectStore>> OpenInspect() = 0;
+  virtual std::unique_ptr<store::ControlStore> OpenControl() = 0;
   virtual std::optional<store::StoredMessage> Find(const Uuid& id) = 0;
 
   // Null for stores that are no database.
@@ -105,6 +106,8 @@ class BackendFixture : public StoreFixture {
   Result<std::unique_ptr<store::InspectStore>> OpenInspect() override {
     return backend_->OpenInspect(table_, Soon());
   }
+
+  std::unique_ptr<store::ControlStore> OpenControl() override { return backend_->OpenControl(); }
 
   std::optional<store::StoredMessage> Find(const Uuid& id) override {
     auto found = inspect_->Get(store::Scope::All(), id, Soon());

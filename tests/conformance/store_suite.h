@@ -6,6 +6,7 @@
 
 #include "tests/conformance/attempt_suite.h"
 #include "tests/conformance/attempt_table_suite.h"
+#include "tests/conformance/control_suite.h"
 #include "tests/conformance/inspect_suite.h"
 #include "tests/conformance/operate_suite.h"
 #include "tests/conformance/relay_store_suite.h"
@@ -16,5 +17,6 @@
   OUTBOX_INSTANTIATE_INSPECT_SUITE(name, param);                                               \
   INSTANTIATE_TEST_SUITE_P(name, AttemptSuite, ::testing::Values(param), StoreParamName);      \
   INSTANTIATE_TEST_SUITE_P(name, AttemptTableSuite, ::testing::Values(param), StoreParamName); \
+  INSTANTIATE_TEST_SUITE_P(name, ControlSuite, ::testing::Values(param), StoreParamName);      \
   INSTANTIATE_TEST_SUITE_P(name, OperateSuite, ::testing::Values(param), StoreParamName);      \
   INSTANTIATE_TEST_SUITE_P(name, SplitSuite, ::testing::Values(param), StoreParamName)

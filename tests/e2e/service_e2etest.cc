@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "service/http/test_client.h"
 #include "tests/e2e/support/dialects.h"
+#include "tests/e2e/support/producer.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/wait.h"
@@ -64,6 +66,17 @@ class Served {
   TestReply Get(const std::string& path, const std::string& token = "") const {
     TestClient client(port_);
     return client.Get(path, token.empty() ? "" : StrCat("Authorization: Bearer ", token, "\r\n"));
+  }
+  TestReply Post(const std::string& path, const std::string& token) const {
+    TestClient client(port_);
+    client.Send(StrCat("POST ", path, " HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ", token,
+                       "\r\nContent-Length: 0\r\n\r\n"));
+    return client.Read();
+  }
+  // As the operators' API lists them.
+  Json Relays(const std::string& token) const {
+    return Json::parse(Get("/api/v1/operator/relays", token).body, nullptr, false)
+        .value("relays", Json::array());
   }
   // The value of one line of a scrape; -1 when it is not there.
   static double Value(const std::string& scrape, const std::string& series) {
@@ -230,6 +243,148 @@ TEST_P(ServiceTest, SecretsStayInside) {
   EXPECT_TRUE(served.process().Wait(std::chrono::seconds(40)).has_value());
   EXPECT_TRUE(clean(served.process().Errors())) << served.process().Errors();
   EXPECT_TRUE(clean(served.process().Output()));
+}
+
+// Processes of one database that know of each other.
+class ProcessesTest : public ServiceTest {
+ protected:
+  static std::unique_ptr<Served> Serve(const Stage& stage, const std::string& name,
+                                       std::map<std::string, std::string> more = {}) {
+    more.insert({{"OUTBOX_RELAY_SINK", "file:" + stage.SinkFile(name)},
+                 {"OUTBOX_RELAY_BATCH_SIZE", "10"},
+                 {"OUTBOX_RELAY_HEARTBEAT_INTERVAL", "200ms"}});
+    return std::make_unique<Served>(stage, more);
+  }
+  static std::size_t Count(const Json& relays, const char* member, const Json& value) {
+    return static_cast<std::size_t>(
+        std::count_if(relays.begin(), relays.end(),
+                      [&](const Json& relay) { return relay.value(member, Json()) == value; }));
+  }
+  static Json Find(const Json& relays, pid_t pid) {
+    for (const Json& relay : relays) {
+      if (relay.value("pid", 0) == pid) return relay;
+    }
+    return Json::object();
+  }
+};
+OUTBOX_ON_EVERY_DIALECT(ProcessesTest);
+
+TEST_P(ProcessesTest, AreListedAndOneLeadsUntilItDies) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  auto one = Serve(*stage, "one", {{"OUTBOX_RELAY_SINGLE_ACTIVE", "true"}});
+  auto two = Serve(*stage, "two", {{"OUTBOX_RELAY_SINGLE_ACTIVE", "true"}});
+  const std::string token = one->OperatorToken();
+  Json relays;
+  ASSERT_TRUE(WaitFor([&] {
+    relays = one->Relays(token);
+    return relays.size() == 2 && Count(relays, "leading", true) == 1 &&
+           Count(relays, "pid", one->process().pid()) == 1;
+  })) << relays;
+  EXPECT_EQ(Count(relays, "table", Named(*stage)), 2u);
+  EXPECT_EQ(Count(relays, "gone", false), 2u);
+  EXPECT_EQ(Count(relays, "this_process", true), 1u);
+  EXPECT_EQ(Count(relays, "held", false), 2u);
+
+  const bool first_leads = Find(relays, one->process().pid()).value("leading", false);
+  auto& leader = first_leads ? one : two;
+  auto& other = first_leads ? two : one;
+  const std::string others_token = other->OperatorToken();
+  const pid_t died = leader->process().pid();
+  leader->process().Kill();
+  ASSERT_TRUE(WaitFor([&] {
+    relays = other->Relays(others_token);
+    return Find(relays, died).value("gone", false) &&
+           Find(relays, other->process().pid()).value("leading", false);
+  })) << relays;
+  EXPECT_EQ(Find(relays, died).value("state", ""), "gone");
+  EXPECT_EQ(Count(relays, "leading", true), 1u);
+  // The command line says the same.
+  const Finished listed = stage->Run({"relays", "--json"});
+  EXPECT_EQ(listed.exit_code, 0) << listed.standard_error;
+  const Json by_command = Json::parse(listed.standard_output).at("relays");
+  EXPECT_EQ(by_command.size(), 2u);
+  EXPECT_EQ(Count(by_command, "gone", true), 1u);
+  EXPECT_THAT(stage->Run({"relays"}).standard_output, HasSubstr("gone"));
+  // Who ends in peace leaves no row behind.
+  other->process().Signal(SIGTERM);
+  ASSERT_EQ(other->process().Wait(std::chrono::seconds(40)), 0);
+  EXPECT_EQ(Json::parse(stage->Run({"relays", "--json"}).standard_output).at("relays").size(), 1u);
+}
+
+TEST_P(ProcessesTest, APauseReachesAllAndOutlastsRestarts) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  auto one = Serve(*stage, "one");
+  auto two = Serve(*stage, "two");
+  const std::string token = one->OperatorToken();
+  Producer producer(stage->url(), Load{.pause = std::chrono::milliseconds(5)});
+  ASSERT_TRUE(WaitFor([&] {
+    const Json relays = one->Relays(token);
+    return relays.size() == 2 && stage->Count("delivered") > 50;
+  }));
+  const std::string path = StrCat("/api/v1/operator/tables/", Named(*stage));
+  const TestReply paused = one->Post(path + "/pause?reason=repair", token);
+  ASSERT_EQ(paused.status, 200) << paused.body;
+  EXPECT_EQ(Json::parse(paused.body).at("relays"), 1);
+  ASSERT_TRUE(WaitFor([&] { return Count(one->Relays(token), "state", "held") == 2; }));
+  ASSERT_TRUE(WaitFor([&] { return stage->Leased() == 0; }));
+  const std::size_t delivered = stage->Delivered();
+  const std::int64_t waiting = stage->Unfinished();
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() > waiting + 100; }));
+  EXPECT_EQ(stage->Delivered(), delivered) << "somebody delivers while all are held";
+
+  two->process().Signal(SIGTERM);
+  ASSERT_EQ(two->process().Wait(std::chrono::seconds(40)), 0);
+  auto again = Serve(*stage, "again");
+  ASSERT_TRUE(WaitFor([&] {
+    return Find(one->Relays(token), again->process().pid()).value("state", "") == "held";
+  }));
+  const std::int64_t then = stage->Unfinished();
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() > then + 50; }));
+  EXPECT_EQ(stage->Delivered(), delivered) << "it started held, and yet delivered";
+
+  const Finished resumed = stage->Run({"resume", "--table", std::string(kTable)});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.standard_error;
+  producer.Stop();
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }));
+  const Verdict verdict = stage->Judge();
+  PrintVerdict(Name(), verdict, 0, 0);
+  EXPECT_EQ(verdict.lost, 0u);
+  EXPECT_EQ(verdict.phantom, 0u);
+  EXPECT_EQ(verdict.duplicated, 0u);
+  const Json audit = Json::parse(one->Get("/api/v1/operator/audit", token).body).at("records");
+  ASSERT_EQ(audit.size(), 2u);
+  EXPECT_EQ(audit[0].at("action"), "resume");
+  EXPECT_THAT(audit[0].at("actor").get<std::string>(), HasSubstr("@"));
+  EXPECT_EQ(audit[1].at("action"), "pause");
+  EXPECT_EQ(audit[1].at("filter"), Json({{"reason", "repair"}}));
+}
+
+TEST_P(ProcessesTest, ARelayWithoutTheTablesForItRuns) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  // As an installation of an older program left it.
+  for (const char* table : {"relay", "hold", "audit"}) {
+    ASSERT_TRUE(stage->sql().Execute(StrCat("DROP TABLE outbox", Pick(".", "_"), table)));
+  }
+  if (GetParam() == Dialect::kPostgres) {
+    ASSERT_TRUE(stage->sql().Execute("COMMENT ON SCHEMA outbox IS 'older'"));
+  }
+  const auto relay = stage->StartRelay("relay", {"--heartbeat-interval", "100ms"});
+  Enqueue(*stage, {{.topic = kServedTopic, .payload = "1"}});
+  ASSERT_TRUE(WaitFor([&] { return stage->Count("delivered") == 1; }));
+  const auto said = [&](const char* text) {
+    const std::string log = relay->Errors();
+    std::size_t times = 0;
+    for (std::size_t at = 0; (at = log.find(text, at)) != std::string::npos; ++at) ++times;
+    return times;
+  };
+  ASSERT_TRUE(WaitFor([&] { return said("heartbeats are off") == 1; }));
+  const Finished listed = stage->Run({"relays"});
+  EXPECT_EQ(listed.exit_code, 1);
+  EXPECT_THAT(listed.standard_error, HasSubstr("migrate up"));
+  ASSERT_EQ(stage->Run({"migrate", "up", "--table", std::string(kTable)}).exit_code, 0);
+  ASSERT_TRUE(WaitFor([&] { return said("heartbeats go on") == 1; })) << relay->Errors();
+  EXPECT_EQ(said("heartbeats are off"), 1u);
+  EXPECT_EQ(Json::parse(stage->Run({"relays", "--json"}).standard_output).at("relays").size(), 1u);
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ BEGIN
   IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_relay') THEN
     GRANT USAGE ON SCHEMA outbox TO outbox_relay;
     GRANT SELECT ON outbox.migration TO outbox_relay;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON outbox.relay TO outbox_relay;
+    GRANT SELECT, INSERT, DELETE ON outbox.hold TO outbox_relay;
+    -- What was recorded stays: neither UPDATE nor DELETE.
+    GRANT SELECT, INSERT ON outbox.audit TO outbox_relay;
   END IF;
 END
 $$;

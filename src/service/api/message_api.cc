@@ -7,6 +7,7 @@
 
 #include "base/json_object.h"
 #include "base/text.h"
+#include "service/api/actor.h"
 #include "service/api/list_parameters.h"
 #include "service/api/message_id.h"
 #include "service/api/new_message.h"
@@ -71,7 +72,9 @@ class MessageApi {
     OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
-    OUTBOX_ASSIGN_OR_RETURN(const auto done, session->RetryOne(scope, id, request.deadline));
+    const auto audit = AuditOfOperator(request, who, id);
+    OUTBOX_ASSIGN_OR_RETURN(
+        const auto done, session->RetryOne(scope, id, audit ? &*audit : nullptr, request.deadline));
     if (const Status refused = RepairStatus(done, "retried", "failed or dead"); !refused.ok()) {
       return refused;
     }
@@ -83,7 +86,10 @@ class MessageApi {
     OUTBOX_ASSIGN_OR_RETURN(const Scope scope, WhoseRows(request, who));
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
-    OUTBOX_ASSIGN_OR_RETURN(const auto done, session->DeleteOne(scope, id, request.deadline));
+    const auto audit = AuditOfOperator(request, who, id);
+    OUTBOX_ASSIGN_OR_RETURN(
+        const auto done,
+        session->DeleteOne(scope, id, audit ? &*audit : nullptr, request.deadline));
     if (const Status refused = RepairStatus(done, "deleted", "pending, failed or dead");
         !refused.ok()) {
       return refused;

@@ -102,7 +102,8 @@ class NotificationApi {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(options_.table, request.deadline));
-    OUTBOX_ASSIGN_OR_RETURN(const auto done, session->RetryOne(scope, id, request.deadline));
+    OUTBOX_ASSIGN_OR_RETURN(const auto done,
+                            session->RetryOne(scope, id, nullptr, request.deadline));
     if (const Status refused = RepairStatus(done, "retried", "failed or dead"); !refused.ok()) {
       return refused;
     }
@@ -115,7 +116,8 @@ class NotificationApi {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(options_.table, request.deadline));
-    OUTBOX_ASSIGN_OR_RETURN(const auto done, session->DeleteOne(scope, id, request.deadline));
+    OUTBOX_ASSIGN_OR_RETURN(const auto done,
+                            session->DeleteOne(scope, id, nullptr, request.deadline));
     if (const Status refused = RepairStatus(done, "deleted", "pending, failed or dead");
         !refused.ok()) {
       return refused;

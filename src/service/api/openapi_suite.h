@@ -48,6 +48,7 @@ TEST_P(OpenApiSuite, EveryOperationAnswersAsDocumented) {
       {"POST", order(Made::kDead, "/retry"), ann, ""},
       {"DELETE", order(Made::kDead), ann, "", 204},
       {"GET", "/api/v1/operator/relays", OperatorToken(), ""},
+      {"GET", "/api/v1/operator/audit", OperatorToken(), ""},
       {"GET", "/api/v1/operator/stats", OperatorToken(), ""},
       {"GET", "/api/v1/operator/config", OperatorToken(), ""},
       {"GET", "/api/v1/operator/events", OperatorToken(), ""},

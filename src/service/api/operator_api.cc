@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "base/json_object.h"
+#include "service/api/actor.h"
+#include "service/api/relay_list.h"
 #include "service/api/repair_request.h"
 #include "service/http/parameters.h"
 #include "service/http/problem.h"
+#include "store/control_json.h"
 #include "store/stats_json.h"
 
 namespace outbox::service {
@@ -16,7 +19,15 @@ namespace {
 
 // Rows changed by one statement, so that locks are held shortly.
 constexpr std::size_t kRepairBatch = 1000;
-constexpr std::size_t kSinkBytesMax = 255;
+constexpr std::size_t kNameBytesMax = 255;
+constexpr std::size_t kReasonBytesMax = 500;
+constexpr IntBounds kAuditLimits{1, 500, 50};
+
+// Tables that are missing are something an operator can put right: say how.
+Status Explained(const Status& status) {
+  if (status.code() != Code::kSchema) return status;
+  return Status::Permanent(Code::kConflict, status.message()).WithHint(status.hint());
+}
 
 class OperatorApi {
  public:
@@ -30,9 +41,30 @@ class OperatorApi {
 
   Result<Response> Relays(const Request& request, const Principal&) const {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
-    std::vector<std::string> relays;
-    for (const RelaySeen& relay : board_.Relays()) relays.push_back(ToJson(relay));
-    return JsonResponse(200, base::JsonObject().AddRaw("relays", base::JsonArray(relays)).Finish());
+    OUTBOX_ASSIGN_OR_RETURN(const RelayList list, ReadRelays(request.deadline));
+    return JsonResponse(200, ToJson(list, board_.Relays(), options_.process));
+  }
+
+  Result<Response> Audit(const Request& request, const Principal&) const {
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"table", "limit", "after"}));
+    store::AuditFilter filter;
+    OUTBOX_ASSIGN_OR_RETURN(const auto table, TextParameter(request.query, "table", kNameBytesMax));
+    OUTBOX_ASSIGN_OR_RETURN(const auto after, TextParameter(request.query, "after", kNameBytesMax));
+    OUTBOX_ASSIGN_OR_RETURN(const int limit, IntParameter(request.query, "limit", kAuditLimits));
+    if (table) filter.table = tables_.backend().DisplayName(*table);
+    filter.after = after.value_or("");
+    filter.limit = static_cast<std::size_t>(limit);
+    const auto page = tables_.backend().OpenControl()->ListAudit(filter, request.deadline);
+    if (!page.ok()) return Explained(page.error());
+    std::vector<std::string> records;
+    for (const store::AuditRecord& record : page->records) {
+      records.push_back(store::ToJson(record));
+    }
+    return JsonResponse(
+        200, base::JsonObject()
+                 .AddRaw("records", base::JsonArray(records))
+                 .AddRaw("next", page->next.empty() ? "null" : base::JsonQuote(page->next))
+                 .Finish());
   }
 
   Result<Response> Stats(const Request& request, const Principal&) const {
@@ -74,10 +106,10 @@ class OperatorApi {
                        .table = std::string(request.Param("table")),
                        .action = repair.retry ? "retry" : "delete",
                        .filter = repair.filter_json};
-    const Status ended = Carry(session, repair, request.deadline, record.changed);
+    const Status ended = Carry(session, repair, request, who, record.changed);
     record.complete = ended.ok();
     if (!repair.dry_run) options_.audit(record);
-    OUTBOX_RETURN_IF_ERROR(ended);
+    OUTBOX_RETURN_IF_ERROR(Explained(ended));
     return JsonResponse(200, base::JsonObject()
                                  .Add("action", record.action)
                                  .Add("dry_run", repair.dry_run)
@@ -88,36 +120,88 @@ class OperatorApi {
 
  private:
   Result<Response> Turn(const Request& request, const Principal& who, bool hold) const {
-    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"sink"}));
-    OUTBOX_ASSIGN_OR_RETURN(const auto sink, TextParameter(request.query, "sink", kSinkBytesMax));
+    OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"sink", "reason"}));
+    OUTBOX_ASSIGN_OR_RETURN(const auto given, TextParameter(request.query, "sink", kNameBytesMax));
+    OUTBOX_ASSIGN_OR_RETURN(const auto reason,
+                            TextParameter(request.query, "reason", kReasonBytesMax));
     const std::string table = tables_.backend().DisplayName(std::string(request.Param("table")));
-    const std::size_t relays = switch_.Hold(table, sink.value_or(""), hold);
-    if (relays == 0) {
-      return Status::Permanent(Code::kNotFound, "This process has no such relay.");
+    const std::string sink = given.value_or("");
+    if (!tables_.Has(table)) return tables_.Borrow(table, request.deadline).error();
+    const store::Audit audit{.actor = ActorOf(who),
+                             .request_id = request.id,
+                             .filter = base::JsonObject()
+                                           .AddUnlessEmpty("sink", sink)
+                                           .AddUnlessEmpty("reason", reason.value_or(""))
+                                           .Finish()};
+    const auto control = tables_.backend().OpenControl();
+    if (hold && !sink.empty()) {
+      OUTBOX_ASSIGN_OR_RETURN(const RelayList list, ReadRelays(request.deadline));
+      OUTBOX_RETURN_IF_ERROR(CheckSink(list, table, sink));
     }
+    const auto changed = hold ? control->Hold({.table = table,
+                                               .sink = sink,
+                                               .since = {},
+                                               .by = audit.actor,
+                                               .reason = reason.value_or("")},
+                                              audit, request.deadline)
+                              : control->LetGo(table, sink, audit, request.deadline);
+    if (!changed.ok()) return Explained(changed.error());
+    const std::size_t relays = switch_.Hold(table, sink, hold);
     options_.audit({.subject = who.subject,
                     .request_id = request.id,
                     .table = table,
                     .action = hold ? "pause" : "resume",
-                    .filter = base::JsonObject().AddUnlessEmpty("sink", sink.value_or("")).Finish(),
-                    .changed = relays});
-    return JsonResponse(
-        200,
-        base::JsonObject().Add("action", hold ? "pause" : "resume").Add("relays", relays).Finish());
+                    .filter = audit.filter,
+                    .changed = *changed});
+    return JsonResponse(200, base::JsonObject()
+                                 .Add("action", hold ? "pause" : "resume")
+                                 .Add("changed", *changed > 0)
+                                 .Add("relays", relays)
+                                 .Finish());
+  }
+
+  // A sink nobody serves is a typing error.
+  Status CheckSink(const RelayList& list, const std::string& table, const std::string& sink) const {
+    const std::string name = store::RelayName({.table = table, .sink = sink});
+    if (list.Has(name)) return Status::Ok();
+    for (const RelaySeen& seen : board_.Relays()) {
+      if (seen.name == name) return Status::Ok();
+    }
+    return Status::Permanent(Code::kNotFound, "No relay of this table serves such a sink.");
+  }
+
+  // Without the tables for it only the relays of this process are known.
+  Result<RelayList> ReadRelays(Deadline deadline) const {
+    const auto control = tables_.backend().OpenControl();
+    auto relays = control->Relays(deadline);
+    if (!relays.ok() && relays.error().code() == Code::kSchema) return RelayList{};
+    OUTBOX_RETURN_IF_ERROR(relays.error());
+    OUTBOX_ASSIGN_OR_RETURN(auto holds, control->Holds(deadline));
+    return RelayList{.relays = *std::move(relays), .holds = std::move(holds)};
   }
 
   static Status Carry(const Tables::Session& session, const RepairRequest& repair,
-                      Deadline deadline, std::size_t& changed) {
-    const store::RepairTarget target{.filter = repair.filter};
-    while (changed < repair.limit) {
-      const std::size_t batch =
-          repair.dry_run ? repair.limit : std::min(kRepairBatch, repair.limit - changed);
-      OUTBOX_ASSIGN_OR_RETURN(
-          const std::size_t now,
-          repair.retry ? session->Retry(repair.scope, target, repair.dry_run, batch, deadline)
-                       : session->Delete(repair.scope, target, repair.dry_run, batch, deadline));
+                      const Request& request, const Principal& who, std::size_t& changed) {
+    store::RepairTarget target{.ids = {}, .filter = repair.filter, .audit = {}};
+    const auto step = [&](bool dry_run, std::size_t limit) {
+      return repair.retry ? session->Retry(repair.scope, target, dry_run, limit, request.deadline)
+                          : session->Delete(repair.scope, target, dry_run, limit, request.deadline);
+    };
+    OUTBOX_ASSIGN_OR_RETURN(const std::size_t matched, step(true, repair.limit));
+    if (repair.dry_run) {
+      changed = matched;
+      return Status::Ok();
+    }
+    target.audit = store::Audit{.actor = ActorOf(who),
+                                .request_id = request.id,
+                                .filter = repair.filter_json,
+                                .matched = matched};
+    // No further than was counted: a relay may turn a retried message dead again meanwhile.
+    while (changed < matched) {
+      const std::size_t batch = std::min(kRepairBatch, matched - changed);
+      OUTBOX_ASSIGN_OR_RETURN(const std::size_t now, step(false, batch));
       changed += now;
-      if (repair.dry_run || now < batch) break;
+      if (now < batch) break;
     }
     return Status::Ok();
   }
@@ -152,6 +236,7 @@ void AddOperatorApi(Router& router, Access& access, Tables& tables, const RelayB
   router.Add(Method::kGet, "/api/v1/operator/events",
              access.Operators(call(&OperatorApi::Events), std::chrono::milliseconds(0)),
              {.quick = true});
+  add(Method::kGet, "/api/v1/operator/audit", &OperatorApi::Audit);
   add(Method::kPost, "/api/v1/operator/tables/{table}/repair", &OperatorApi::Repair);
   add(Method::kPost, "/api/v1/operator/tables/{table}/pause", &OperatorApi::Pause);
   add(Method::kPost, "/api/v1/operator/tables/{table}/resume", &OperatorApi::Resume);

@@ -1,15 +1,20 @@
 // The operators' API: across tenants, and about this process.
 //
-//   GET  /api/v1/operator/relays                   the relays of this process
+//   GET  /api/v1/operator/relays                   the relays of all processes, and what is held
 //   GET  /api/v1/operator/stats                    the counts of every table
 //   GET  /api/v1/operator/config                   effective settings, secrets masked
 //   GET  /api/v1/operator/events                   server-sent events: `relay`, `counters`
 //   POST /api/v1/operator/tables/{table}/repair    retry or delete many, by filter
 //   POST /api/v1/operator/tables/{table}/pause     hold its relays, or that of one sink
 //   POST /api/v1/operator/tables/{table}/resume
+//   GET  /api/v1/operator/audit                    what operators changed, newest first
+//
+// Pause and resume are written to the database: they reach every process within a heartbeat, this
+// one at once, and outlast restarts.
 //
 // A repair is a rehearsal unless the body says "dry_run": false: it then answers how many messages
-// it would change. Every one that is carried out is told to `audit`.
+// it would change. Every one that is carried out is recorded in the database, in the transaction of
+// each change, and told to `audit`.
 #pragma once
 
 #include <functional>
@@ -37,6 +42,7 @@ struct AuditRecord {
 };
 
 struct OperatorApiOptions {
+  std::string process;      // this one's id, as its heartbeats tell it
   std::string config_json;  // {"settings":…,"tables":…}
   std::function<void(const AuditRecord&)> audit;
 };

@@ -27,11 +27,26 @@ class OperatorApiSuite : public ApiSuite {
     }
     return lines;
   }
+  // The audit in the database, newest first.
+  Json AuditRecords() {
+    return GetJson(base::StrCat("/api/v1/operator/audit?table=", orders_), OperatorToken())
+        .at("records");
+  }
+  // The relays of a table of this test; others may share the database.
+  Json RelaysOf(const std::string& table) {
+    Json relays = Json::array();
+    const Json all = GetJson("/api/v1/operator/relays", OperatorToken());
+    for (const Json& one : all.at("relays")) {
+      if (one.at("table") == table) relays.push_back(one);
+    }
+    return relays;
+  }
   Json TableStats() {
     return GetJson(base::StrCat("/api/v1/tables/", orders_, "/stats"), OperatorToken());
   }
   std::vector<std::pair<std::string, std::string>> OperatorCalls() const {
     return {{"GET", "/api/v1/operator/relays"},
+            {"GET", "/api/v1/operator/audit"},
             {"GET", "/api/v1/operator/stats"},
             {"GET", "/api/v1/operator/config"},
             {"GET", "/api/v1/operator/events"},
@@ -63,10 +78,10 @@ TEST_P(OperatorApiSuite, ShowsRelaysCountsAndSettings) {
   Enqueue(orders_, {Note(kAnn), Note(kBob)});
   ASSERT_OK((*relay)->Drain(Soon()));
   ASSERT_TRUE(outbox::testing::WaitFor([&] {
-    const Json relays = GetJson("/api/v1/operator/relays", OperatorToken()).at("relays");
+    const Json relays = RelaysOf(orders_);
     return relays.size() == 1 && relays[0].at("delivered") == 2;
   }));
-  const Json one = GetJson("/api/v1/operator/relays", OperatorToken()).at("relays").at(0);
+  const Json one = RelaysOf(orders_).at(0);
   EXPECT_EQ(one.at("table"), orders_);
   EXPECT_EQ(one.at("state"), "running");
   const Json stats = GetJson("/api/v1/operator/stats", OperatorToken()).at("tables");
@@ -116,6 +131,82 @@ TEST_P(OperatorApiSuite, ARepairIsARehearsalUntilToldOtherwise) {
       1);
   EXPECT_EQ(TableStats().at("retrying"), 0);
   EXPECT_EQ(AuditLines().size(), 3u);
+
+  const Json records = AuditRecords();
+  ASSERT_EQ(records.size(), 3u);
+  const Json first = records.at(2);
+  EXPECT_EQ(first.at("actor"), "olga");
+  EXPECT_EQ(first.at("action"), "retry");
+  EXPECT_EQ(first.at("table"), orders_);
+  EXPECT_EQ(first.at("filter"), Json({{"status", "dead"}}));
+  EXPECT_EQ(first.at("matched"), 2);
+  EXPECT_EQ(first.at("changed"), 2);
+  EXPECT_EQ(first.at("request_id"), line.at("request_id"));
+  EXPECT_EQ(records.at(1).at("action"), "delete");
+  EXPECT_EQ(records.at(1).at("filter").at("error"), "sink said");
+  EXPECT_EQ(records.at(1).at("changed"), 2);
+  EXPECT_EQ(records.at(0).at("filter").at("status"), "failed");
+}
+
+TEST_P(OperatorApiSuite, TheAuditHasPagesAndKnowsWhoRepairedOneMessage) {
+  StartService();
+  const Uuid annas = Make(Made::kDead, orders_, kAnn);
+  const auto retry = [&](const Uuid& id, const std::string& token) {
+    return Call("POST", base::StrCat(Messages(orders_), "/", id.ToString(), "/retry"), token)
+        .status;
+  };
+  EXPECT_EQ(retry(annas, TokenOf(kAnn)), 200);
+  EXPECT_TRUE(AuditRecords().empty()) << "a tenant's own affair";
+  const Uuid bobs = Make(Made::kDead, orders_, kBob);
+  EXPECT_EQ(retry(bobs, OperatorToken()), 200);
+  EXPECT_EQ(retry(bobs, OperatorToken()), 409);
+  EXPECT_EQ(
+      Call("DELETE", base::StrCat(Messages(orders_), "/", bobs.ToString()), OperatorToken()).status,
+      204);
+  const std::string path = base::StrCat("/api/v1/operator/audit?limit=1&table=", orders_);
+  const Json newest = GetJson(path, OperatorToken());
+  ASSERT_EQ(newest.at("records").size(), 1u);
+  EXPECT_EQ(newest["records"][0].at("action"), "delete");
+  EXPECT_EQ(newest["records"][0].at("filter"), Json({{"id", bobs.ToString()}}));
+  const Json oldest =
+      GetJson(base::StrCat(path, "&after=", newest.at("next").get<std::string>()), OperatorToken());
+  ASSERT_EQ(oldest.at("records").size(), 1u);
+  EXPECT_EQ(oldest["records"][0].at("action"), "retry");
+  EXPECT_TRUE(oldest.at("next").is_null());
+  ExpectRefused(400, "after", Get("/api/v1/operator/audit?after=x", OperatorToken()));
+  ExpectRefused(400, "limit", Get("/api/v1/operator/audit?limit=501", OperatorToken()));
+}
+
+TEST_P(OperatorApiSuite, ListsTheRelaysOfOtherProcesses) {
+  StartService();
+  const auto control = backend_->OpenControl();
+  const store::ProcessInfo other{.id = orders_ + ":other", .host = "there", .pid = 9};
+  ASSERT_OK(control->Beat(other,
+                          std::vector<store::RelayBeat>{{.table = orders_,
+                                                         .sink = "rabbit",
+                                                         .state = "running",
+                                                         .leading = true,
+                                                         .delivered = 5}},
+                          std::chrono::hours(1), Soon()));
+  ASSERT_EQ(RelaysOf(orders_).size(), 1u);
+  Json relay = RelaysOf(orders_).at(0);
+  EXPECT_EQ(relay.at("name"), orders_ + "/rabbit");
+  EXPECT_EQ(relay.at("host"), "there");
+  EXPECT_EQ(relay.at("leading"), true);
+  EXPECT_EQ(relay.at("delivered"), 5);
+  EXPECT_EQ(relay.at("held"), false);
+  EXPECT_EQ(relay.at("gone"), false);
+  EXPECT_GE(relay.at("beat_age_ms"), 0);
+  // Its sink can be paused here, though no relay of this process serves it.
+  const std::string pause = base::StrCat("/api/v1/operator/tables/", orders_, "/pause?sink=");
+  EXPECT_EQ(Call("POST", pause + "nats", OperatorToken()).status, 404);
+  const TestReply paused = Call("POST", pause + "rabbit&reason=upgrade", OperatorToken());
+  EXPECT_EQ(paused.status, 200) << paused.body;
+  relay = RelaysOf(orders_).at(0);
+  EXPECT_EQ(relay.at("held"), true);
+  EXPECT_EQ(relay.at("hold").at("by"), "olga");
+  EXPECT_EQ(relay.at("hold").at("reason"), "upgrade");
+  EXPECT_OK(control->Leave(other, Soon()));
 }
 
 TEST_P(OperatorApiSuite, RefusesBadRepairs) {
@@ -213,10 +304,10 @@ TEST_P(OperatorApiSuite, HoldsRelaysAndLetsThemGo) {
     return Call("POST", base::StrCat("/api/v1/operator/tables/", table, action), OperatorToken());
   };
   const auto state = [&] {
-    const Json relays = GetJson("/api/v1/operator/relays", OperatorToken()).at("relays");
+    const Json relays = RelaysOf(orders_);
     return relays.empty() ? "" : relays[0].at("state").get<std::string>();
   };
-  EXPECT_EQ(turn(notes_, "/pause").status, 404);
+  EXPECT_EQ(turn("nothing", "/pause").status, 404);
   EXPECT_EQ(turn(orders_, "/pause?sink=rabbit").status, 404);
   EXPECT_TRUE(AuditLines().empty());
   EXPECT_EQ(turn(orders_, "/pause").status, 200);
@@ -226,6 +317,13 @@ TEST_P(OperatorApiSuite, HoldsRelaysAndLetsThemGo) {
   EXPECT_EQ(turn(orders_, "/resume").status, 200);
   EXPECT_TRUE(outbox::testing::WaitFor([&] { return TableStats().at("delivered") == 1; }));
   EXPECT_EQ(AuditLines().size(), 2u);
+  EXPECT_EQ(AuditRecords().size(), 2u);
+  const Json again = Json::parse(turn(orders_, "/resume").body);
+  EXPECT_EQ(again.at("changed"), false);
+  EXPECT_EQ(AuditRecords().size(), 2u) << "nothing changed";
+  EXPECT_EQ(turn(orders_, "/pause").status, 200);
+  EXPECT_EQ(turn(orders_, "/resume?sink=rabbit").status, 409) << "all of it is held";
+  EXPECT_EQ(turn(orders_, "/resume").status, 200);
   switch_->Connect(nullptr);
   EXPECT_OK((*relay)->Stop());
 }

@@ -11,6 +11,11 @@ using Clock = std::chrono::steady_clock;
 
 std::string ToJson(const RelaySeen& relay) {
   base::JsonObject json;
+  AddTo(json, relay);
+  return json.Finish();
+}
+
+void AddTo(base::JsonObject& json, const RelaySeen& relay) {
   json.Add("name", relay.name)
       .Add("table", relay.table())
       .Add("state", ToString(relay.state))
@@ -23,7 +28,6 @@ std::string ToJson(const RelaySeen& relay) {
       .Add("released", relay.released)
       .Add("lost", relay.lost)
       .Add("store_errors", relay.store_errors);
-  return json.Finish();
 }
 
 template <typename Change>

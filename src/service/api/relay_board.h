@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_object.h"
 #include "outbox/observer.h"
 
 namespace outbox::service {
@@ -42,6 +43,7 @@ struct RelaySeen {
 
 // {"name":…,"state":…,"leading":…,"delivered":…,…}
 std::string ToJson(const RelaySeen& relay);
+void AddTo(base::JsonObject& json, const RelaySeen& relay);
 
 class RelayBoard final : public RelayObserver {
  public:

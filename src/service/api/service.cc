@@ -84,7 +84,9 @@ struct Service::Running {
   void AddAdmin(Router& router, const ServiceOptions& options) {
     AddHealth(router, health);
     AddOperatorApi(router, access, tables, *parts.board, *parts.relay_switch, events,
-                   {.config_json = parts.config_json, .audit = AuditLog(parts.logger)});
+                   {.process = parts.process,
+                    .config_json = parts.config_json,
+                    .audit = AuditLog(parts.logger)});
     if (!options.metrics.enabled) return;
     router.Add(Method::kGet, options.metrics.path, [this](const Request&) {
       return Response{.content_type = std::string(MetricsObserver::kContentType),
@@ -141,8 +143,7 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
   OUTBOX_ASSIGN_OR_RETURN(
       running->server,
       Server::Start({.worker_threads = options.workers, .cors_origins = options.cors_origins},
-                    listeners,
-                    std::make_shared<RequestWatch>(logger, running->parts.metrics)));
+                    listeners, std::make_shared<RequestWatch>(logger, running->parts.metrics)));
   // Last: had anything failed, there would be nobody left to tell.
   running->parts.board->Tell(
       [events = &running->events](const RelaySeen& relay) { events->Changed(relay); });

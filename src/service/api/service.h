@@ -28,6 +28,7 @@ struct ServiceParts {
   std::shared_ptr<RelaySwitch> relay_switch = std::make_shared<RelaySwitch>();
   std::shared_ptr<MetricsObserver> metrics;  // another
   const log::Logger& logger;
+  std::string process;                           // its id, as its heartbeats tell it
   std::string config_json;                       // effective settings, secrets masked
   std::optional<int> notification_attempts_max;  // of the relay of the notification table
 };

@@ -52,19 +52,24 @@ Result<std::optional<store::StoredMessage>> SteadyStore::Get(const store::Scope&
   return Again(deadline, [&](auto& session) { return session.Get(scope, id, deadline); });
 }
 
+Result<std::vector<store::Attempt>> SteadyStore::Attempts(const store::Scope& scope, const Uuid& id,
+                                                          Deadline deadline) {
+  return Again(deadline, [&](auto& session) { return session.Attempts(scope, id, deadline); });
+}
+
 Result<store::TableStats> SteadyStore::Stats(const store::Scope& scope, bool exact,
                                              Deadline deadline) {
   return Again(deadline, [&](auto& session) { return session.Stats(scope, exact, deadline); });
 }
 
 Result<store::RepairResult> SteadyStore::RetryOne(const store::Scope& scope, const Uuid& id,
-                                                  Deadline deadline) {
-  return Once([&](auto& session) { return session.RetryOne(scope, id, deadline); });
+                                                  const store::Audit* audit, Deadline deadline) {
+  return Once([&](auto& session) { return session.RetryOne(scope, id, audit, deadline); });
 }
 
 Result<store::RepairResult> SteadyStore::DeleteOne(const store::Scope& scope, const Uuid& id,
-                                                   Deadline deadline) {
-  return Once([&](auto& session) { return session.DeleteOne(scope, id, deadline); });
+                                                   const store::Audit* audit, Deadline deadline) {
+  return Once([&](auto& session) { return session.DeleteOne(scope, id, audit, deadline); });
 }
 
 Result<std::size_t> SteadyStore::Retry(const store::Scope& scope, const store::RepairTarget& target,

@@ -30,12 +30,14 @@ class SteadyStore final : public store::InspectStore {
                                            Deadline deadline) override;
   Result<std::optional<store::StoredMessage>> Get(const store::Scope& scope, const Uuid& id,
                                                   Deadline deadline) override;
+  Result<std::vector<store::Attempt>> Attempts(const store::Scope& scope, const Uuid& id,
+                                               Deadline deadline) override;
   Result<store::TableStats> Stats(const store::Scope& scope, bool exact,
                                   Deadline deadline) override;
   Result<store::RepairResult> RetryOne(const store::Scope& scope, const Uuid& id,
-                                       Deadline deadline) override;
+                                       const store::Audit* audit, Deadline deadline) override;
   Result<store::RepairResult> DeleteOne(const store::Scope& scope, const Uuid& id,
-                                        Deadline deadline) override;
+                                        const store::Audit* audit, Deadline deadline) override;
   Result<std::size_t> Retry(const store::Scope& scope, const store::RepairTarget& target,
                             bool dry_run, std::size_t limit, Deadline deadline) override;
   Result<std::size_t> Delete(const store::Scope& scope, const store::RepairTarget& target,

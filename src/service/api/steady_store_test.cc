@@ -29,10 +29,16 @@ class SessionStub final : public store::InspectStore {
   Result<store::TableStats> Stats(const store::Scope&, bool, Deadline) override {
     return Answer(store::TableStats{});
   }
-  Result<store::RepairResult> RetryOne(const store::Scope&, const Uuid&, Deadline) override {
+  Result<std::vector<store::Attempt>> Attempts(const store::Scope&, const Uuid&,
+                                               Deadline) override {
+    return Answer(std::vector<store::Attempt>());
+  }
+  Result<store::RepairResult> RetryOne(const store::Scope&, const Uuid&, const store::Audit*,
+                                       Deadline) override {
     return Answer(store::RepairResult{});
   }
-  Result<store::RepairResult> DeleteOne(const store::Scope&, const Uuid&, Deadline) override {
+  Result<store::RepairResult> DeleteOne(const store::Scope&, const Uuid&, const store::Audit*,
+                                        Deadline) override {
     return Answer(store::RepairResult{});
   }
   Result<std::size_t> Retry(const store::Scope&, const store::RepairTarget&, bool, std::size_t,
@@ -80,6 +86,7 @@ TEST(SteadyStore, ReadsAreDoneAgainInANewSession) {
       [](auto& store) { return store.ListNumbered(kEverybody, {}, 1, kFar).error(); },
       [](auto& store) { return store.Get(kEverybody, {}, kFar).error(); },
       [](auto& store) { return store.Stats(kEverybody, false, kFar).error(); },
+      [](auto& store) { return store.Attempts(kEverybody, {}, kFar).error(); },
       [](auto& store) { return store.Retry(kEverybody, {}, true, 1, kFar).error(); },
       [](auto& store) { return store.Delete(kEverybody, {}, true, 1, kFar).error(); }};
   for (const auto& read : reads) {
@@ -93,8 +100,8 @@ TEST(SteadyStore, ReadsAreDoneAgainInANewSession) {
 
 TEST(SteadyStore, ChangesAreNeverRepeated) {
   const std::vector<std::function<Status(SteadyStore&)>> changes{
-      [](auto& store) { return store.RetryOne(kEverybody, {}, kFar).error(); },
-      [](auto& store) { return store.DeleteOne(kEverybody, {}, kFar).error(); },
+      [](auto& store) { return store.RetryOne(kEverybody, {}, nullptr, kFar).error(); },
+      [](auto& store) { return store.DeleteOne(kEverybody, {}, nullptr, kFar).error(); },
       [](auto& store) { return store.Retry(kEverybody, {}, false, 1, kFar).error(); },
       [](auto& store) { return store.Delete(kEverybody, {}, false, 1, kFar).error(); }};
   for (const auto& change : changes) {

@@ -194,15 +194,31 @@ void MemoryInspectStore::Reset(std::int64_t seq) {
   row.updated_at = store_.Now();
 }
 
-Result<RepairResult> MemoryInspectStore::RepairOne(const Scope& scope, const Uuid& id,
-                                                   bool never_tried_too, const Change& change) {
+void MemoryInspectStore::Change(Kind kind, std::int64_t seq) {
+  if (kind == Kind::kRetry) {
+    Reset(seq);
+  } else {
+    store_.Erase(seq);
+  }
+}
+
+void MemoryInspectStore::Record(Kind kind, const Audit& audit, std::size_t changed) {
+  store_.control().Record({.action = kind == Kind::kRetry ? "retry" : "delete",
+                           .table = "memory",
+                           .changed = changed,
+                           .audit = audit});
+}
+
+Result<RepairResult> MemoryInspectStore::RepairOne(const Scope& scope, const Uuid& id, Kind kind,
+                                                   const Audit* audit) {
   const std::lock_guard lock(store_.mutex_);
   for (const auto& [seq, row] : store_.rows_) {
     if (row.message.id != id || !InScope(row, scope)) continue;
     RepairResult result{.outcome = RepairResult::Outcome::kRefused, .status = row.status};
-    if (Repairable(row, never_tried_too)) {
+    if (Repairable(row, kind == Kind::kDelete)) {
       result.outcome = RepairResult::Outcome::kDone;
-      change(seq);
+      Change(kind, seq);
+      if (audit != nullptr) Record(kind, *audit, 1);
     }
     return result;
   }
@@ -210,33 +226,35 @@ Result<RepairResult> MemoryInspectStore::RepairOne(const Scope& scope, const Uui
 }
 
 Result<std::size_t> MemoryInspectStore::Repair(const Scope& scope, const RepairTarget& target,
-                                               bool dry_run, std::size_t limit,
-                                               bool never_tried_too, const Change& change) {
+                                               bool dry_run, std::size_t limit, Kind kind) {
   OUTBOX_RETURN_IF_ERROR(Validate(target));
   const std::lock_guard lock(store_.mutex_);
-  auto seqs = Targets(scope, target, never_tried_too);
+  auto seqs = Targets(scope, target, kind == Kind::kDelete);
   if (seqs.size() > limit) seqs.resize(limit);
-  if (!dry_run) std::for_each(seqs.begin(), seqs.end(), change);
+  if (dry_run) return seqs.size();
+  for (const std::int64_t seq : seqs) Change(kind, seq);
+  if (target.audit && !seqs.empty()) Record(kind, *target.audit, seqs.size());
   return seqs.size();
 }
 
-Result<RepairResult> MemoryInspectStore::RetryOne(const Scope& scope, const Uuid& id, Deadline) {
-  return RepairOne(scope, id, false, [this](std::int64_t seq) { Reset(seq); });
+Result<RepairResult> MemoryInspectStore::RetryOne(const Scope& scope, const Uuid& id,
+                                                  const Audit* audit, Deadline) {
+  return RepairOne(scope, id, Kind::kRetry, audit);
 }
 
-Result<RepairResult> MemoryInspectStore::DeleteOne(const Scope& scope, const Uuid& id, Deadline) {
-  return RepairOne(scope, id, true, [this](std::int64_t seq) { store_.Erase(seq); });
+Result<RepairResult> MemoryInspectStore::DeleteOne(const Scope& scope, const Uuid& id,
+                                                   const Audit* audit, Deadline) {
+  return RepairOne(scope, id, Kind::kDelete, audit);
 }
 
 Result<std::size_t> MemoryInspectStore::Retry(const Scope& scope, const RepairTarget& target,
                                               bool dry_run, std::size_t limit, Deadline) {
-  return Repair(scope, target, dry_run, limit, false, [this](std::int64_t seq) { Reset(seq); });
+  return Repair(scope, target, dry_run, limit, Kind::kRetry);
 }
 
 Result<std::size_t> MemoryInspectStore::Delete(const Scope& scope, const RepairTarget& target,
                                                bool dry_run, std::size_t limit, Deadline) {
-  return Repair(scope, target, dry_run, limit, true,
-                [this](std::int64_t seq) { store_.Erase(seq); });
+  return Repair(scope, target, dry_run, limit, Kind::kDelete);
 }
 
 }  // namespace outbox::store

@@ -24,8 +24,10 @@ class MemoryInspectStore final : public InspectStore {
   Result<std::vector<Attempt>> Attempts(const Scope& scope, const Uuid& id,
                                         Deadline deadline) override;
   Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) override;
-  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) override;
-  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) override;
+  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                Deadline deadline) override;
+  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                 Deadline deadline) override;
   Result<std::size_t> Retry(const Scope& scope, const RepairTarget& target, bool dry_run,
                             std::size_t limit, Deadline deadline) override;
   Result<std::size_t> Delete(const Scope& scope, const RepairTarget& target, bool dry_run,
@@ -39,11 +41,12 @@ class MemoryInspectStore final : public InspectStore {
                                     bool never_tried_too) const;
   void Reset(std::int64_t seq);
 
-  using Change = std::function<void(std::int64_t seq)>;
-  Result<RepairResult> RepairOne(const Scope& scope, const Uuid& id, bool never_tried_too,
-                                 const Change& change);
+  enum class Kind : std::uint8_t { kRetry, kDelete };
+  void Change(Kind kind, std::int64_t seq);
+  void Record(Kind kind, const Audit& audit, std::size_t changed);
+  Result<RepairResult> RepairOne(const Scope& scope, const Uuid& id, Kind kind, const Audit* audit);
   Result<std::size_t> Repair(const Scope& scope, const RepairTarget& target, bool dry_run,
-                             std::size_t limit, bool never_tried_too, const Change& change);
+                             std::size_t limit, Kind kind);
 
   MemoryStore& store_;
 };

@@ -22,7 +22,8 @@ Headers HeadersOf(const NewMessage& message) {
 
 }  // namespace
 
-MemoryStore::MemoryStore(Clock clock) : clock_(clock ? std::move(clock) : SystemNow) {}
+MemoryStore::MemoryStore(Clock clock)
+    : clock_(clock ? std::move(clock) : SystemNow), control_(clock_) {}
 
 MemoryStore::~MemoryStore() = default;
 

@@ -19,6 +19,7 @@
 #include "outbox/status.h"
 #include "outbox/uuid.h"
 #include "store/inspect_store.h"
+#include "store/memory/memory_control.h"
 #include "store/relay_store.h"
 
 namespace outbox::store {
@@ -41,6 +42,7 @@ class MemoryStore {
 
   std::unique_ptr<RelayStore> OpenRelay(const RelayStoreOptions& options);
   std::unique_ptr<InspectStore> OpenInspect();
+  MemoryControl& control() noexcept { return control_; }
 
   // Rows in the order they were put; delivered ones only while they are kept.
   std::vector<StoredMessage> Rows() const;
@@ -66,6 +68,7 @@ class MemoryStore {
   Timestamp Now() const { return clock_(); }
 
   Clock clock_;
+  MemoryControl control_;
   mutable std::mutex mutex_;
   std::map<std::int64_t, StoredMessage> rows_;             // by seq
   std::map<std::int64_t, std::vector<Attempt>> attempts_;  // by seq of their message

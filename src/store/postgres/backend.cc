@@ -4,6 +4,7 @@
 #include "message/validate.h"
 #include "store/postgres/address.h"
 #include "store/postgres/clean_store.h"
+#include "store/postgres/control_store.h"
 #include "store/postgres/inspect_store.h"
 #include "store/postgres/migrator.h"
 #include "store/postgres/relay_store.h"
@@ -55,6 +56,10 @@ class PostgresBackend final : public Backend {
     auto store = std::make_unique<PostgresCleanStore>(address_, name);
     OUTBOX_RETURN_IF_ERROR(store->Check(deadline));
     return {std::move(store)};
+  }
+
+  std::unique_ptr<ControlStore> OpenControl() override {
+    return std::make_unique<PostgresControlStore>(address_);
   }
 
   Result<std::unique_ptr<Migrator>> OpenMigrator(Deadline deadline) override {

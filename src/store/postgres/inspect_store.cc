@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sql/postgres.h"
+#include "store/postgres/control_store.h"
 #include "store/postgres/list_query.h"
 #include "store/postgres/table_check.h"
 
@@ -110,6 +111,42 @@ Result<Rows> PostgresInspectStore::Ask(const Scope& scope, std::string_view sql,
       {{&kBegin, &none}, {&kSetScope, &tenant}, {&statement, &params}, {&kCommit, &none}}};
   OUTBOX_ASSIGN_OR_RETURN(auto results, connection_.Pipeline(steps, deadline));
   return std::move(results[2]);
+}
+
+Result<Rows> PostgresInspectStore::Do(const Scope& scope, const Change& change, Deadline deadline) {
+  if (change.audit == nullptr) return Ask(scope, change.sql, change.params, deadline);
+  OUTBOX_RETURN_IF_ERROR(connection_.Open(deadline));
+  OUTBOX_RETURN_IF_ERROR(connection_.Run("BEGIN", deadline));
+  Result<Rows> done = DoInTransaction(scope, change, deadline);
+  if (done.ok()) {
+    OUTBOX_RETURN_IF_ERROR(connection_.Run("COMMIT", deadline));
+  } else if (connection_.session() != 0 && !connection_.Run("ROLLBACK", deadline).ok()) {
+    // A session that is closed takes its transaction with it.
+    connection_.Close();
+  }
+  return done;
+}
+
+Result<Rows> PostgresInspectStore::DoInTransaction(const Scope& scope, const Change& change,
+                                                   Deadline deadline) {
+  static const Statement kSetScope(queries::kSetScope);
+  const Connection::SessionId session = connection_.session();
+  if (scope.tenant()) {
+    Params tenant;
+    tenant.UuidOrNull(scope.tenant());
+    OUTBOX_RETURN_IF_ERROR(connection_.Execute(kSetScope, tenant, deadline, session).error());
+  }
+  OUTBOX_ASSIGN_OR_RETURN(Rows rows, connection_.Execute(Statement(table_, change.sql),
+                                                         change.params, deadline, session));
+  if (const std::size_t changed = change.changed(rows); changed > 0) {
+    OUTBOX_RETURN_IF_ERROR(RecordAudit(connection_,
+                                       {.action = change.action,
+                                        .table = table_display_,
+                                        .changed = changed,
+                                        .audit = *change.audit},
+                                       deadline, session));
+  }
+  return rows;
 }
 
 Result<std::optional<ListPosition>> PostgresInspectStore::FindPlace(const Scope& scope,
@@ -230,11 +267,16 @@ Result<TableStats> PostgresInspectStore::Stats(const Scope& scope, bool exact, D
   return stats;
 }
 
-Result<RepairResult> PostgresInspectStore::RepairOne(const Scope& scope, std::string_view sql,
-                                                     const Uuid& id, Deadline deadline) {
+Result<RepairResult> PostgresInspectStore::RepairOne(const Scope& scope, const Repair& repair,
+                                                     const Uuid& id, const Audit* audit,
+                                                     Deadline deadline) {
   Params params;
   params.UuidOrNull(id).UuidOrNull(scope.tenant());
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(scope, sql, params, deadline));
+  const auto changed = [](const Rows& found) -> std::size_t {
+    return found.size() > 0 && found.Bool(0, 1) ? 1 : 0;
+  };
+  OUTBOX_ASSIGN_OR_RETURN(
+      const Rows rows, Do(scope, {repair.action, repair.by_id, params, audit, changed}, deadline));
   if (rows.size() == 0) return RepairResult{};
   const bool done = rows.Bool(0, 1);
   return RepairResult{
@@ -243,13 +285,13 @@ Result<RepairResult> PostgresInspectStore::RepairOne(const Scope& scope, std::st
 }
 
 Result<RepairResult> PostgresInspectStore::RetryOne(const Scope& scope, const Uuid& id,
-                                                    Deadline deadline) {
-  return RepairOne(scope, queries::kRetryOne, id, deadline);
+                                                    const Audit* audit, Deadline deadline) {
+  return RepairOne(scope, {"retry", queries::kRetryOne, {}, false, 1}, id, audit, deadline);
 }
 
 Result<RepairResult> PostgresInspectStore::DeleteOne(const Scope& scope, const Uuid& id,
-                                                     Deadline deadline) {
-  return RepairOne(scope, queries::kDeleteOne, id, deadline);
+                                                     const Audit* audit, Deadline deadline) {
+  return RepairOne(scope, {"delete", queries::kDeleteOne, {}, false, 1}, id, audit, deadline);
 }
 
 Result<std::size_t> PostgresInspectStore::RepairMany(const Scope& scope, const RepairTarget& target,
@@ -268,24 +310,30 @@ Result<std::size_t> PostgresInspectStore::RepairMany(const Scope& scope, const R
     params.TimeOrNull(filter->created_from).TimeOrNull(filter->created_until);
     params.TextUnlessEmpty(filter->error_contains);
   }
-  OUTBOX_ASSIGN_OR_RETURN(
-      const Rows rows,
-      Ask(scope, target.filter ? repair.filtered : repair.by_id, params, deadline));
-  return static_cast<std::size_t>(rows.Int8(0, 0));
+  const auto changed = [](const Rows& counted) {
+    return static_cast<std::size_t>(counted.Int8(0, 0));
+  };
+  const Audit* audit = target.audit && !repair.dry_run ? &*target.audit : nullptr;
+  const std::string_view sql = target.filter ? repair.filtered : repair.by_id;
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows,
+                          Do(scope, {repair.action, sql, params, audit, changed}, deadline));
+  return changed(rows);
 }
 
 Result<std::size_t> PostgresInspectStore::Retry(const Scope& scope, const RepairTarget& target,
                                                 bool dry_run, std::size_t limit,
                                                 Deadline deadline) {
   return RepairMany(scope, target,
-                    {queries::kRetryMessages, queries::kRetryFiltered, dry_run, limit}, deadline);
+                    {"retry", queries::kRetryMessages, queries::kRetryFiltered, dry_run, limit},
+                    deadline);
 }
 
 Result<std::size_t> PostgresInspectStore::Delete(const Scope& scope, const RepairTarget& target,
                                                  bool dry_run, std::size_t limit,
                                                  Deadline deadline) {
   return RepairMany(scope, target,
-                    {queries::kDeleteMessages, queries::kDeleteFiltered, dry_run, limit}, deadline);
+                    {"delete", queries::kDeleteMessages, queries::kDeleteFiltered, dry_run, limit},
+                    deadline);
 }
 
 }  // namespace outbox::store::postgres

@@ -32,8 +32,10 @@ class PostgresInspectStore final : public InspectStore {
   Result<std::vector<Attempt>> Attempts(const Scope& scope, const Uuid& id,
                                         Deadline deadline) override;
   Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) override;
-  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) override;
-  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) override;
+  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                Deadline deadline) override;
+  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                 Deadline deadline) override;
   Result<std::size_t> Retry(const Scope& scope, const RepairTarget& target, bool dry_run,
                             std::size_t limit, Deadline deadline) override;
   Result<std::size_t> Delete(const Scope& scope, const RepairTarget& target, bool dry_run,
@@ -41,21 +43,34 @@ class PostgresInspectStore final : public InspectStore {
 
  private:
   struct Repair {
+    const char* action;
     std::string_view by_id;
     std::string_view filtered;
     bool dry_run;
     std::size_t limit;
   };
 
+  // A statement that changes rows, and how it is recorded.
+  struct Change {
+    const char* action;
+    std::string_view sql;
+    const Params& params;
+    const Audit* audit;                   // null: not recorded
+    std::size_t (*changed)(const Rows&);  // how many rows it changed
+  };
+
   // Runs one statement in the scope.
   Result<Rows> Ask(const Scope& scope, std::string_view sql, const Params& params,
                    Deadline deadline);
+  // The same for a change, with its record in the same transaction.
+  Result<Rows> Do(const Scope& scope, const Change& change, Deadline deadline);
+  Result<Rows> DoInTransaction(const Scope& scope, const Change& change, Deadline deadline);
   Result<std::optional<ListPosition>> FindPlace(const Scope& scope, const ListQuery& query,
                                                 std::size_t rows, Deadline deadline);
   Result<ListPage> ReadPage(const Scope& scope, const ListQuery& query, std::size_t limit,
                             std::size_t offset, Deadline deadline);
-  Result<RepairResult> RepairOne(const Scope& scope, std::string_view sql, const Uuid& id,
-                                 Deadline deadline);
+  Result<RepairResult> RepairOne(const Scope& scope, const Repair& repair, const Uuid& id,
+                                 const Audit* audit, Deadline deadline);
   Result<std::size_t> RepairMany(const Scope& scope, const RepairTarget& target,
                                  const Repair& repair, Deadline deadline);
 

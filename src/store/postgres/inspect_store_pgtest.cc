@@ -303,8 +303,10 @@ TEST_F(InspectTest, ARowThatATransactionClaimHoldsIsLeftAlone) {
   const auto claim = Next(*relay, Batch(1));
   ASSERT_EQ(claim->messages().size(), 1U);
   const Deadline soon = Soon();
-  EXPECT_EQ(inspect_->RetryOne(Scope::All(), id, soon)->outcome, RepairResult::Outcome::kRefused);
-  EXPECT_EQ(inspect_->DeleteOne(Scope::All(), id, soon)->outcome, RepairResult::Outcome::kRefused);
+  EXPECT_EQ(inspect_->RetryOne(Scope::All(), id, nullptr, soon)->outcome,
+            RepairResult::Outcome::kRefused);
+  EXPECT_EQ(inspect_->DeleteOne(Scope::All(), id, nullptr, soon)->outcome,
+            RepairResult::Outcome::kRefused);
   EXPECT_EQ(*inspect_->Retry(Scope::All(), {.ids = {id}}, false, 1, soon), 0U);
   EXPECT_OK(claim->Settle(All(*claim, Outcome::Kind::kDelivered), Soon()));
   EXPECT_EQ(Value("SELECT status || attempts FROM orders_outbox"), "delivered2");

@@ -149,11 +149,22 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
   Params display;
   display.Text(table.Display());
   OUTBOX_RETURN_IF_ERROR(connection_.Execute(kForget, display, deadline).error());
+  OUTBOX_RETURN_IF_ERROR(ForgetHolds(table, deadline));
   OUTBOX_ASSIGN_OR_RETURN(const Rows left, connection_.Execute(kTables, Params(), deadline));
   if (left.size() == 0) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(std::string(queries::kSharedDrop), deadline));
   }
   return removed;
+}
+
+// A table of the same name that is made later must not start held.
+Status PostgresMigrator::ForgetHolds(const message::TableName& table, Deadline deadline) {
+  static const Statement kForget(queries::kForgetHolds);
+  OUTBOX_ASSIGN_OR_RETURN(const bool there, SharedExists("hold", deadline));
+  if (!there) return Status::Ok();
+  Params display;
+  display.Text(table.Display());
+  return connection_.Execute(kForget, display, deadline).error();
 }
 
 Status PostgresMigrator::RefuseUndelivered(const message::TableName& table, Deadline deadline) {
@@ -173,10 +184,10 @@ Result<std::string> PostgresMigrator::Print(const MigrateOptions& options) {
   return CompleteScript(table, options);
 }
 
-Result<bool> PostgresMigrator::SharedExists(Deadline deadline) {
+Result<bool> PostgresMigrator::SharedExists(std::string_view name, Deadline deadline) {
   static const Statement kState(queries::kTableState);
   Params names;
-  names.Text("outbox").Text("migration");
+  names.Text("outbox").Text(name);
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(kState, names, deadline));
   return rows.Bool(0, 0);
 }
@@ -184,7 +195,7 @@ Result<bool> PostgresMigrator::SharedExists(Deadline deadline) {
 Result<std::vector<std::string>> PostgresMigrator::Tables(Deadline deadline) {
   static const Statement kTables(queries::kMigratedTables);
   std::vector<std::string> tables;
-  OUTBOX_ASSIGN_OR_RETURN(const bool exists, SharedExists(deadline));
+  OUTBOX_ASSIGN_OR_RETURN(const bool exists, SharedExists("migration", deadline));
   if (!exists) return tables;
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(kTables, Params(), deadline));
   for (int row = 0; row < rows.size(); ++row) tables.emplace_back(rows.Text(row, 0));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "message/table_name.h"
 #include "store/migrator.h"
@@ -44,7 +45,9 @@ class PostgresMigrator final : public Migrator {
   Status ApplySwitches(const message::TableName& table, const MigrateOptions& options,
                        Change change, Deadline deadline);
   Status RefuseUndelivered(const message::TableName& table, Deadline deadline);
-  Result<bool> SharedExists(Deadline deadline);
+  Status ForgetHolds(const message::TableName& table, Deadline deadline);
+  // Whether the schema `outbox` has this table.
+  Result<bool> SharedExists(std::string_view name, Deadline deadline);
 
   Connection connection_;
 };

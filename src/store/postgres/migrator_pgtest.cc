@@ -212,6 +212,17 @@ TEST_F(RolesTest, EachMayDoItsOwnWorkAndNothingElse) {
       {"DROP TABLE orders_outbox", "refused", "refused"},
       {"INSERT INTO outbox.migration VALUES ('x', 1, 'x')", "refused", "refused"},
       {"SELECT * FROM outbox.migration", "allowed", "allowed"},
+      {"SELECT * FROM outbox.relay", "refused", "allowed"},
+      {"DELETE FROM outbox.relay", "refused", "allowed"},
+      {"INSERT INTO outbox.hold (table_name, sink, held_by, reason) VALUES ('t', '', 'o', '')",
+       "refused", "allowed"},
+      {"DELETE FROM outbox.hold", "refused", "allowed"},
+      {"INSERT INTO outbox.audit (actor, action, table_name, filter, matched, changed, request_id)"
+       " VALUES ('o', 'retry', 't', '{}', 1, 1, '')",
+       "refused", "allowed"},
+      {"SELECT * FROM outbox.audit", "refused", "allowed"},
+      {"UPDATE outbox.audit SET actor = 'somebody else'", "refused", "refused"},
+      {"DELETE FROM outbox.audit", "refused", "refused"},
       {"SELECT * FROM business", "refused", "refused"},
       {"DELETE FROM business", "refused", "refused"},
   };

@@ -11,9 +11,10 @@ namespace {
 namespace queries = sql::postgres;
 
 std::string SharedObjects() {
-  return base::StrCat(queries::kSharedSchema, "\n", queries::kSharedRules, "\n",
-                      queries::kSharedEnqueue, "\n", queries::kSharedEnqueueMany, "\n",
-                      queries::kSharedNotify, "\n", queries::kSharedGrants);
+  return base::StrCat(queries::kSharedSchema, "\n", queries::kSharedControl, "\n",
+                      queries::kSharedRules, "\n", queries::kSharedEnqueue, "\n",
+                      queries::kSharedEnqueueMany, "\n", queries::kSharedNotify, "\n",
+                      queries::kSharedGrants);
 }
 
 }  // namespace

@@ -122,7 +122,8 @@ TEST_F(IsolationTest, AttemptsBelongToWhomTheirMessageBelongsTo) {
   const auto inspect = backend_->OpenInspect(kTable, Soon()).value();
   EXPECT_THAT(*inspect->Attempts(Of(kMine), mine_, Soon()), SizeIs(1));
   EXPECT_THAT(*inspect->Attempts(Of(kMine), theirs_, Soon()), IsEmpty());
-  EXPECT_EQ(inspect->DeleteOne(Of(kMine), mine_, Soon())->outcome, RepairResult::Outcome::kDone);
+  EXPECT_EQ(inspect->DeleteOne(Of(kMine), mine_, nullptr, Soon())->outcome,
+            RepairResult::Outcome::kDone);
   EXPECT_EQ(work_->Run("SELECT count(*) FROM orders_outbox_attempt"), "2");
 }
 
@@ -178,9 +179,9 @@ TEST_F(IsolationTest, TheStoreServesScopesAndOperators) {
   EXPECT_EQ(count(Scope::All()), 3U);
   EXPECT_EQ(count(Of(kTheirs)), 1U);
   EXPECT_FALSE(inspect->Get(Of(kMine), theirs_, Soon()).value().has_value());
-  EXPECT_EQ(inspect->DeleteOne(Of(kMine), theirs_, Soon()).value().outcome,
+  EXPECT_EQ(inspect->DeleteOne(Of(kMine), theirs_, nullptr, Soon()).value().outcome,
             RepairResult::Outcome::kNotFound);
-  EXPECT_EQ(inspect->DeleteOne(Of(kMine), mine_, Soon()).value().outcome,
+  EXPECT_EQ(inspect->DeleteOne(Of(kMine), mine_, nullptr, Soon()).value().outcome,
             RepairResult::Outcome::kDone);
   EXPECT_EQ(inspect->Stats(Scope::All(), true, Soon()).value().pending, 2);
 }

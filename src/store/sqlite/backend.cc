@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "store/sqlite/clean_store.h"
+#include "store/sqlite/control_store.h"
 #include "store/sqlite/inspect_store.h"
 #include "store/sqlite/migrator.h"
 #include "store/sqlite/relay_store.h"
@@ -37,6 +38,7 @@ class SqliteBackend final : public Backend {
                                                 Deadline deadline) override {
     return sqlite::OpenCleanStore(path_, table, deadline);
   }
+  std::unique_ptr<ControlStore> OpenControl() override { return sqlite::OpenControlStore(path_); }
   Result<std::unique_ptr<Migrator>> OpenMigrator(Deadline) override {
     return sqlite::MakeMigrator(path_);
   }

@@ -52,15 +52,17 @@ class SqliteInspectStore final : public InspectStore {
     });
   }
 
-  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, Deadline deadline) override {
+  Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                Deadline deadline) override {
     return connection_.Use(deadline, [&](Connection& on) {
-      return RepairOne(on, table_, RepairKind::kRetry, scope, id);
+      return RepairOne(on, table_, {RepairKind::kRetry, scope, id, audit});
     });
   }
 
-  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, Deadline deadline) override {
+  Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, const Audit* audit,
+                                 Deadline deadline) override {
     return connection_.Use(deadline, [&](Connection& on) {
-      return RepairOne(on, table_, RepairKind::kDelete, scope, id);
+      return RepairOne(on, table_, {RepairKind::kDelete, scope, id, audit});
     });
   }
 

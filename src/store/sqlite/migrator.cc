@@ -39,6 +39,14 @@ Status Forget(Connection& connection, const TableName& table, int number) {
   return query.Bind(1, table.name()).Bind(2, number).Run().error();
 }
 
+// A table of the same name that is made later must not start held.
+Status ForgetHolds(Connection& connection, const TableName& table) {
+  OUTBOX_ASSIGN_OR_RETURN(const bool there, HasControl(connection));
+  if (!there) return Status::Ok();
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kLetGoRelays));
+  return query.Bind(1, table.name()).Bind(2, std::string_view()).Run().error();
+}
+
 Result<bool> HasTopicTrigger(Connection& connection, const TableName& table) {
   OUTBOX_ASSIGN_OR_RETURN(Query query,
                           connection.Prepare(table.Render(sql::sqlite::kFindTopicTrigger)));
@@ -59,6 +67,7 @@ Result<std::vector<int>> UpOn(Connection& connection, const TableName& table,
                               std::optional<TopicRule> topics) {
   OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
   OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateRegistry)));
+  OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateControl)));
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
   std::vector<int> applied;
@@ -99,6 +108,7 @@ Result<std::vector<int>> DownOn(Connection& connection, const TableName& table, 
     OUTBOX_RETURN_IF_ERROR(Forget(connection, table, migration.number));
     undone.push_back(migration.number);
   }
+  OUTBOX_RETURN_IF_ERROR(ForgetHolds(connection, table));
   OUTBOX_RETURN_IF_ERROR(transaction.Commit());
   return undone;
 }
@@ -138,7 +148,8 @@ class SqliteMigrator final : public Migrator {
   Result<std::string> Print(const MigrateOptions& options) override {
     OUTBOX_RETURN_IF_ERROR(RefuseIsolation(options));
     OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
-    std::string script = base::StrCat("BEGIN IMMEDIATE;\n\n", sql::sqlite::kCreateRegistry, "\n");
+    std::string script = base::StrCat("BEGIN IMMEDIATE;\n\n", sql::sqlite::kCreateRegistry, "\n",
+                                      sql::sqlite::kCreateControl, "\n");
     for (const sql::Migration& migration : kMigrations) {
       script +=
           base::StrCat(name.Render(migration.up), "\n",

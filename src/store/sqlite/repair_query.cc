@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "sql/sqlite.h"
+#include "store/sqlite/control_store.h"
 #include "store/sqlite/table.h"
 
 namespace outbox::store::sqlite {
@@ -95,12 +96,20 @@ Result<std::int64_t> Change(Connection& connection, const message::TableName& ta
   return query.Bind(1, seq).Run();
 }
 
+Status RecordRepair(Connection& connection, const message::TableName& table, RepairKind kind,
+                    const Audit& audit, std::size_t changed) {
+  return RecordAudit(connection, {.action = kind == RepairKind::kRetry ? "retry" : "delete",
+                                  .table = table.name(),
+                                  .changed = changed,
+                                  .audit = audit});
+}
+
 }  // namespace
 
 Result<RepairResult> RepairOne(Connection& connection, const message::TableName& table,
-                               RepairKind kind, const Scope& scope, const Uuid& id) {
-  const std::string text = id.ToString();
-  const std::string tenant = TenantText(scope);
+                               const RepairOfOne& repair) {
+  const std::string text = repair.id.ToString();
+  const std::string tenant = TenantText(repair.scope);
   OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
   RepairResult result;
   std::int64_t seq = 0;
@@ -115,7 +124,10 @@ Result<RepairResult> RepairOne(Connection& connection, const message::TableName&
     result.status = stored.status;
     seq = stored.message.seq;
   }
-  OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, Change(connection, table, kind, seq));
+  OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, Change(connection, table, repair.kind, seq));
+  if (changed > 0 && repair.audit != nullptr) {
+    OUTBOX_RETURN_IF_ERROR(RecordRepair(connection, table, repair.kind, *repair.audit, 1));
+  }
   OUTBOX_RETURN_IF_ERROR(transaction.Commit());
   result.outcome = changed > 0 ? RepairResult::Outcome::kDone : RepairResult::Outcome::kRefused;
   return result;
@@ -132,6 +144,10 @@ Result<std::size_t> Repair(Connection& connection, const message::TableName& tab
   OUTBOX_ASSIGN_OR_RETURN(const auto rows, TargetRows(connection, table, repair));
   for (const std::int64_t seq : rows) {
     OUTBOX_RETURN_IF_ERROR(Change(connection, table, repair.kind, seq).error());
+  }
+  if (!rows.empty() && repair.target.audit) {
+    OUTBOX_RETURN_IF_ERROR(
+        RecordRepair(connection, table, repair.kind, *repair.target.audit, rows.size()));
   }
   OUTBOX_RETURN_IF_ERROR(transaction.Commit());
   return rows.size();

@@ -13,9 +13,15 @@ namespace outbox::store::sqlite {
 
 enum class RepairKind : std::uint8_t { kRetry, kDelete };
 
-// Each is one transaction; nothing changes where it fails.
+struct RepairOfOne {
+  RepairKind kind;
+  const Scope& scope;
+  const Uuid& id;
+  const Audit* audit;  // null: not recorded
+};
+// Each is one transaction, the record of the change included; nothing changes where it fails.
 Result<RepairResult> RepairOne(Connection& connection, const message::TableName& table,
-                               RepairKind kind, const Scope& scope, const Uuid& id);
+                               const RepairOfOne& repair);
 
 struct RepairMany {
   RepairKind kind;

@@ -21,6 +21,11 @@ Result<bool> TableExists(Connection& connection, std::string_view name) {
 
 Result<bool> HasRegistry(Connection& connection) { return TableExists(connection, kRegistry); }
 
+Result<bool> HasControl(Connection& connection) {
+  // The last of them to be made.
+  return TableExists(connection, "outbox_audit");
+}
+
 Result<TableSchema> ReadSchema(Connection& connection, const message::TableName& table) {
   TableSchema schema;
   for (const sql::Migration& migration : sql::sqlite::kMigrations) {

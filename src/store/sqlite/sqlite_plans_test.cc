@@ -73,6 +73,11 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kPurgeDelivered, "orders_outbox_processed"},
       {sql::sqlite::kPurgeDead, "orders_outbox_claim"},
       {sql::sqlite::kCountUndelivered, "orders_outbox_claim"},
+      {sql::sqlite::kLeaveRelays, "PRIMARY KEY"},
+      {sql::sqlite::kLetGoRelays, "PRIMARY KEY"},
+      {sql::sqlite::kIsHeld, "PRIMARY KEY"},
+      {sql::sqlite::kListAudit, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kListAuditTable, "outbox_audit_table"},
   };
   for (const auto& [sql, index] : expected) {
     const std::string plan = Plan(*connection, sql);

@@ -62,7 +62,11 @@ Result<message::TableName> ParseTable(std::string_view text) {
 }
 
 std::string Render(const message::TableName& table, std::string_view sql) {
-  std::string out = table.Render(sql);
+  return Render(table.Render(sql));
+}
+
+std::string Render(std::string_view sql) {
+  std::string out(sql);
   for (std::size_t at = 0; (at = out.find(kNowPlaceholder, at)) != std::string::npos;) {
     out.replace(at, kNowPlaceholder.size(), kNow);
   }

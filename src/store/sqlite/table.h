@@ -19,6 +19,8 @@ Result<message::TableName> ParseTable(std::string_view text);
 // {{now}} by SQLite's clock in whole milliseconds since 1970, which is one value throughout a
 // statement.
 std::string Render(const message::TableName& table, std::string_view sql);
+// A query that names no outbox table.
+std::string Render(std::string_view sql);
 
 // Reads the columns seq … available_at, as claim.sql returns them.
 inline constexpr int kMessageColumns = 16;

@@ -1,0 +1,100 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/json_object.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "store/control_json.h"
+
+namespace outbox::cli {
+namespace {
+
+struct RelaysFlags {
+  std::string database;
+  bool json = false;
+};
+
+std::vector<Cell> ToRelayRow(const store::ListedRelay& listed, const store::RelayHold* hold) {
+  const store::RelayBeat& relay = listed.relay;
+  const std::string leader = !relay.leading ? "" : *relay.leading && !listed.gone ? "yes" : "no";
+  return {{relay.table},
+          {relay.sink},
+          {base::StrCat(listed.process.host, ":", listed.process.pid)},
+          {listed.gone ? "gone" : relay.state, listed.gone ? Style::kBad : Style::kPlain},
+          {leader},
+          {hold == nullptr ? "" : base::StrCat("by ", hold->by), Style::kWarn},
+          {FormatCount(relay.in_flight)},
+          {FormatCount(relay.delivered)},
+          {FormatCount(relay.failed)},
+          {FormatSpan(listed.beat_age)}};
+}
+
+void PrintRelays(const std::vector<store::ListedRelay>& relays,
+                 const std::vector<store::RelayHold>& holds) {
+  Table shown({{.title = "TABLE"},
+               {.title = "SINK"},
+               {.title = "PROCESS"},
+               {.title = "STATE"},
+               {.title = "LEADER"},
+               {.title = "PAUSED", .cut = true},
+               {.title = "IN FLIGHT", .right = true},
+               {.title = "DELIVERED", .right = true},
+               {.title = "FAILED", .right = true},
+               {.title = "LAST BEAT"}});
+  for (const store::ListedRelay& listed : relays) {
+    shown.Add(ToRelayRow(listed, store::FindHold(holds, listed.relay.table, listed.relay.sink)));
+  }
+  if (relays.empty()) {
+    std::cout << "no relay runs\n";
+  } else {
+    std::cout << shown.For(STDOUT_FILENO);
+  }
+  for (const store::RelayHold& hold : holds) {
+    std::cout << "paused: " << hold.table << (hold.sink.empty() ? "" : "/") << hold.sink
+              << " since " << base::FormatTimestamp(hold.since) << " by " << hold.by
+              << (hold.reason.empty() ? "" : ": ") << hold.reason << '\n';
+  }
+}
+
+Status RunRelays(const RelaysFlags& options) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
+  const auto control = backend->OpenControl();
+  OUTBOX_ASSIGN_OR_RETURN(const auto relays, control->Relays(CommandDeadline()));
+  OUTBOX_ASSIGN_OR_RETURN(const auto holds, control->Holds(CommandDeadline()));
+  if (!options.json) {
+    PrintRelays(relays, holds);
+    return Status::Ok();
+  }
+  std::vector<std::string> relays_json, holds_json;
+  for (const store::ListedRelay& listed : relays) {
+    relays_json.push_back(
+        ToJson(listed, store::FindHold(holds, listed.relay.table, listed.relay.sink)));
+  }
+  for (const store::RelayHold& hold : holds) holds_json.push_back(ToJson(hold));
+  std::cout << base::JsonObject()
+                   .AddRaw("relays", base::JsonArray(relays_json))
+                   .AddRaw("holds", base::JsonArray(holds_json))
+                   .Finish()
+            << '\n';
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddRelays(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("relays", "List the relays of all processes, and what is paused");
+  auto options = std::make_shared<RelaysFlags>();
+  AddDatabaseFlag(*command, options->database);
+  AddJsonFlag(*command, options->json);
+  command->callback([&action, options] { action = [options] { return RunRelays(*options); }; });
+}
+
+}  // namespace outbox::cli

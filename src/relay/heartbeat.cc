@@ -1,0 +1,125 @@
+#include "relay/heartbeat.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace outbox::relay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kLeaveTimeout{2};
+
+// Longer than an interval would make the next beat late; shorter than a second asks too much of a
+// loaded server.
+Deadline BeatDeadline(milliseconds interval) {
+  return Deadline::After(std::clamp<milliseconds>(interval, seconds(1), seconds(5)));
+}
+
+void Turned(BeatingRelay& relay, bool hold) {
+  if (std::exchange(relay.held, hold) == hold) return;
+  hold ? relay.relay->Hold() : relay.relay->LetGo();
+}
+
+store::RelayBeat BeatOf(const BeatingRelay& relay) {
+  const RelayStats stats = relay.relay->Stats();
+  store::RelayBeat beat{.table = relay.table,
+                        .sink = relay.sink,
+                        .state = std::string(ToString(stats.state)),
+                        .leading = {},
+                        .in_flight = stats.in_flight,
+                        .delivered = stats.delivered,
+                        .failed = stats.retried + stats.dead};
+  if (relay.single_active) beat.leading = stats.leading;
+  return beat;
+}
+
+}  // namespace
+
+Heartbeat::Heartbeat(std::unique_ptr<store::ControlStore> store, HeartbeatOptions options,
+                     std::vector<BeatingRelay> relays, std::shared_ptr<RelayObserver> observer)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      observer_(observer != nullptr ? std::move(observer) : std::make_shared<RelayObserver>()),
+      relays_(std::move(relays)) {}
+
+std::unique_ptr<Heartbeat> Heartbeat::Start(std::unique_ptr<store::ControlStore> store,
+                                            HeartbeatOptions options,
+                                            std::vector<BeatingRelay> relays,
+                                            std::shared_ptr<RelayObserver> observer) {
+  std::unique_ptr<Heartbeat> heartbeat(
+      new Heartbeat(std::move(store), std::move(options), std::move(relays), std::move(observer)));
+  heartbeat->thread_ = std::thread([self = heartbeat.get()] { self->Run(); });
+  return heartbeat;
+}
+
+Heartbeat::~Heartbeat() { Stop(); }
+
+void Heartbeat::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+std::size_t Heartbeat::Turn(std::string_view table, std::string_view sink, bool hold) {
+  const std::lock_guard lock(mutex_);
+  ++turns_;
+  std::size_t count = 0;
+  for (BeatingRelay& relay : relays_) {
+    if (relay.table != table || (!sink.empty() && relay.sink != sink)) continue;
+    Turned(relay, hold);
+    ++count;
+  }
+  return count;
+}
+
+void Heartbeat::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const std::uint64_t turns = turns_;
+    lock.unlock();
+    const auto holds = Beat();
+    Tell(holds.error());
+    lock.lock();
+    if (holds.ok() && turns != turns_) continue;  // read before the turn: it may know nothing of it
+    if (holds.ok()) Apply(*holds);
+    wake_.wait_for(lock, options_.interval, [&] { return stopping_; });
+  }
+  lock.unlock();
+  // Where beats fail there is nothing to remove, or nobody to ask.
+  if (works_) (void)store_->Leave(options_.process, Deadline::After(kLeaveTimeout));
+}
+
+Result<std::vector<store::RelayHold>> Heartbeat::Beat() {
+  std::vector<store::RelayBeat> beats;
+  for (const BeatingRelay& relay : relays_) beats.push_back(BeatOf(relay));
+  return store_->Beat(options_.process, beats, options_.interval, BeatDeadline(options_.interval));
+}
+
+void Heartbeat::Apply(const std::vector<store::RelayHold>& holds) {
+  for (BeatingRelay& relay : relays_) {
+    Turned(relay, store::FindHold(holds, relay.table, relay.sink) != nullptr);
+  }
+}
+
+void Heartbeat::Tell(const Status& beaten) {
+  if (std::exchange(works_, beaten.ok()) == beaten.ok() || relays_.empty()) return;
+  const std::string& table = relays_.front().table;
+  if (beaten.ok()) {
+    observer_->OnNotice(table, "heartbeats go on");
+    return;
+  }
+  const std::string hint = beaten.hint().empty() ? "" : base::StrCat(" (", beaten.hint(), ")");
+  observer_->OnNotice(table, base::StrCat("heartbeats are off, and pauses from elsewhere do not "
+                                          "arrive: ",
+                                          beaten.message(), hint));
+}
+
+}  // namespace outbox::relay

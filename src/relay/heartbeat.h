@@ -1,0 +1,83 @@
+// Heartbeat: tells the database how the relays of this process stand, and holds or lets go those
+// that an operator of any process has paused or resumed.
+//
+// It has a session and a thread of its own and every call a deadline: a database that is slow or
+// away costs the relays nothing, and they stay as they were told last. Where the tables for it are
+// missing the relays run without it; the observer is told once, and again when it works.
+//
+// Threads: one of its own. Turn and Stop may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "outbox/observer.h"
+#include "outbox/relay.h"
+#include "store/control_store.h"
+
+namespace outbox::relay {
+
+// A relay that outlives its heartbeat.
+struct BeatingRelay {
+  std::string table;  // its display name
+  std::string sink;   // empty: the table's only one
+  bool single_active = false;
+  bool held = false;  // it was started so
+  Relay* relay = nullptr;
+};
+
+struct HeartbeatOptions {
+  store::ProcessInfo process;
+  std::chrono::milliseconds interval{std::chrono::seconds(5)};
+};
+
+class Heartbeat {
+ public:
+  // Beats at once, then every interval. `observer` may be null.
+  static std::unique_ptr<Heartbeat> Start(std::unique_ptr<store::ControlStore> store,
+                                          HeartbeatOptions options,
+                                          std::vector<BeatingRelay> relays,
+                                          std::shared_ptr<RelayObserver> observer);
+  // Stops.
+  ~Heartbeat();
+
+  // For whoever has just written, or ended, a hold: holds or lets go these relays now instead of at
+  // the next beat. Without a sink all of the table's. Returns how many these are.
+  std::size_t Turn(std::string_view table, std::string_view sink, bool hold);
+
+  // The relays are no longer listed. Takes as long as the call under way, and one more; both are
+  // bounded.
+  void Stop();
+
+ private:
+  Heartbeat(std::unique_ptr<store::ControlStore> store, HeartbeatOptions options,
+            std::vector<BeatingRelay> relays, std::shared_ptr<RelayObserver> observer);
+
+  void Run();
+  Result<std::vector<store::RelayHold>> Beat();
+  // With mutex_ held.
+  void Apply(const std::vector<store::RelayHold>& holds);
+  void Tell(const Status& beaten);
+
+  const std::unique_ptr<store::ControlStore> store_;
+  const HeartbeatOptions options_;
+  const std::shared_ptr<RelayObserver> observer_;
+  bool works_ = true;  // as the observer knows; of the thread
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<BeatingRelay> relays_;  // `held` is guarded by mutex_, the rest constant
+  std::uint64_t turns_ = 0;           // guarded by mutex_
+  bool stopping_ = false;             // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace outbox::relay

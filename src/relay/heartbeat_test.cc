@@ -1,0 +1,227 @@
+#include "relay/heartbeat.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "store/memory/memory_control.h"
+#include "tests/support/matchers.h"
+#include "tests/support/wait.h"
+
+namespace outbox::relay {
+namespace {
+
+using ::outbox::testing::WaitFor;
+using std::chrono::milliseconds;
+
+constexpr const char* kBeaten = "public.orders_outbox";
+
+Deadline InTime() { return Deadline::After(std::chrono::seconds(30)); }
+
+class FakeRelay final : public Relay {
+ public:
+  Status Stop() override { return Status::Ok(); }
+  Status Drain(Deadline) override { return Status::Ok(); }
+  void Wake() override {}
+  void Hold() override { held = true, ++turns; }
+  void LetGo() override { held = false, ++turns; }
+  RelayStats Stats() const override {
+    return {.state = held ? RelayState::kHeld : RelayState::kRunning,
+            .leading = true,
+            .delivered = 7,
+            .retried = 2,
+            .dead = 1,
+            .in_flight = 3};
+  }
+  std::atomic<bool> held{false};
+  std::atomic<int> turns{0};
+};
+
+class Notices final : public RelayObserver {
+ public:
+  void OnNotice(std::string_view, std::string_view text) override {
+    const std::lock_guard lock(mutex_);
+    texts_.emplace_back(text);
+  }
+  std::vector<std::string> texts() const {
+    const std::lock_guard lock(mutex_);
+    return texts_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
+// Asks another store, slowly: Beat returns what it read only when the gate is open.
+class SlowControl final : public store::ControlStore {
+ public:
+  explicit SlowControl(std::unique_ptr<store::ControlStore> inner) : inner_(std::move(inner)) {}
+
+  Result<std::vector<store::RelayHold>> Beat(const store::ProcessInfo& process,
+                                             std::span<const store::RelayBeat> relays,
+                                             milliseconds interval, Deadline deadline) override {
+    auto holds = inner_->Beat(process, relays, interval, deadline);
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    wake_.notify_all();
+    wake_.wait(lock, [&] { return open_; });
+    return holds;
+  }
+  Status Leave(const store::ProcessInfo& process, Deadline deadline) override {
+    return inner_->Leave(process, deadline);
+  }
+  Result<std::vector<store::ListedRelay>> Relays(Deadline deadline) override {
+    return inner_->Relays(deadline);
+  }
+  Result<std::vector<store::RelayHold>> Holds(Deadline deadline) override {
+    return inner_->Holds(deadline);
+  }
+  Result<std::size_t> Hold(const store::RelayHold& hold, const store::Audit& audit,
+                           Deadline deadline) override {
+    return inner_->Hold(hold, audit, deadline);
+  }
+  Result<std::size_t> LetGo(const std::string& table, const std::string& sink,
+                            const store::Audit& audit, Deadline deadline) override {
+    return inner_->LetGo(table, sink, audit, deadline);
+  }
+  Result<store::AuditPage> ListAudit(const store::AuditFilter& filter, Deadline deadline) override {
+    return inner_->ListAudit(filter, deadline);
+  }
+
+  void WaitForABeat() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [&] { return waiting_ > 0; });
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    wake_.notify_all();
+  }
+
+ private:
+  const std::unique_ptr<store::ControlStore> inner_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool open_ = false;
+  int waiting_ = 0;
+};
+
+class HeartbeatTest : public ::testing::Test {
+ protected:
+  HeartbeatTest()
+      : control_([] {
+          return std::chrono::time_point_cast<std::chrono::microseconds>(
+              std::chrono::system_clock::now());
+        }) {}
+
+  std::unique_ptr<Heartbeat> Start(milliseconds interval = milliseconds(5)) {
+    return Start(control_.Open(), interval);
+  }
+  std::unique_ptr<Heartbeat> Start(std::unique_ptr<store::ControlStore> store,
+                                   milliseconds interval) {
+    return Heartbeat::Start(std::move(store), {.process = {.id = "me"}, .interval = interval},
+                            {{.table = kBeaten, .sink = "rabbit", .relay = &rabbit_},
+                             {.table = kBeaten,
+                              .sink = "nats",
+                              .single_active = true,
+                              .held = nats_.held,
+                              .relay = &nats_}},
+                            notices_);
+  }
+  void Hold(const std::string& sink) {
+    ASSERT_OK(operator_->Hold({.table = kBeaten, .sink = sink}, {.actor = "olga"}, InTime()));
+  }
+  void LetGo(const std::string& sink) {
+    ASSERT_OK(operator_->LetGo(kBeaten, sink, {.actor = "olga"}, InTime()));
+  }
+
+  store::MemoryControl control_;
+  std::unique_ptr<store::ControlStore> operator_ = control_.Open();
+  FakeRelay rabbit_, nats_;
+  std::shared_ptr<Notices> notices_ = std::make_shared<Notices>();
+};
+
+TEST_F(HeartbeatTest, TellsHowItsRelaysStandUntilItStops) {
+  const auto heartbeat = Start();
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= 3; }));
+  const auto listed = operator_->Relays(InTime());
+  ASSERT_OK(listed);
+  ASSERT_EQ(listed->size(), 2u);
+  const store::RelayBeat& nats = (*listed)[0].relay;
+  EXPECT_EQ(nats.sink, "nats");
+  EXPECT_EQ(nats.state, "running");
+  EXPECT_EQ(nats.leading, true);
+  EXPECT_EQ(nats.delivered, 7u);
+  EXPECT_EQ(nats.failed, 3u);
+  EXPECT_EQ(nats.in_flight, 3u);
+  EXPECT_EQ((*listed)[1].relay.leading, std::nullopt) << "not in single-active mode";
+  heartbeat->Stop();
+  EXPECT_TRUE(operator_->Relays(InTime())->empty());
+  EXPECT_TRUE(notices_->texts().empty());
+}
+
+TEST_F(HeartbeatTest, HoldsAndLetsGoWhatOthersSay) {
+  const auto heartbeat = Start();
+  Hold("nats");
+  EXPECT_TRUE(WaitFor([&] { return nats_.held.load(); }));
+  EXPECT_FALSE(rabbit_.held);
+  Hold("");
+  EXPECT_TRUE(WaitFor([&] { return rabbit_.held.load(); }));
+  LetGo("");
+  EXPECT_TRUE(WaitFor([&] { return !rabbit_.held && !nats_.held; }));
+  const std::size_t beats = control_.beats();
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= beats + 3; }));
+  EXPECT_EQ(rabbit_.turns, 2) << "told once each";
+}
+
+TEST_F(HeartbeatTest, ARelayThatStartedHeldIsLetGoOnlyWhenItsHoldEnds) {
+  Hold("nats");
+  nats_.held = true;
+  const auto heartbeat = Start();
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= 3; }));
+  EXPECT_EQ(nats_.turns, 0);
+  LetGo("nats");
+  EXPECT_TRUE(WaitFor([&] { return !nats_.held; }));
+}
+
+TEST_F(HeartbeatTest, ABeatThatReadBeforeATurnDoesNotUndoIt) {
+  auto slow = std::make_unique<SlowControl>(control_.Open());
+  SlowControl& gate = *slow;
+  const auto heartbeat = Start(std::move(slow), std::chrono::hours(1));
+  gate.WaitForABeat();  // it has read that nothing is held
+  Hold("");
+  EXPECT_EQ(heartbeat->Turn(kBeaten, "", true), 2u);
+  EXPECT_EQ(heartbeat->Turn(kBeaten, "redis", true), 0u);
+  EXPECT_EQ(heartbeat->Turn("public.other", "", true), 0u);
+  EXPECT_TRUE(rabbit_.held && nats_.held);
+  gate.Open();
+  // The stale answer is dropped, and the next is asked for at once.
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= 2; }));
+  heartbeat->Stop();
+  EXPECT_TRUE(rabbit_.held && nats_.held);
+  EXPECT_EQ(rabbit_.turns, 1);
+}
+
+TEST_F(HeartbeatTest, SaysOnceThatItIsOffAndKeepsWhatItKnew) {
+  Hold("nats");
+  const auto heartbeat = Start();
+  ASSERT_TRUE(WaitFor([&] { return nats_.held.load(); }));
+  control_.FailBeats(store::ControlTablesMissing());
+  std::size_t beats = control_.beats();
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= beats + 4; }));
+  LetGo("");
+  ASSERT_EQ(notices_->texts().size(), 1u);
+  EXPECT_THAT(notices_->texts()[0], ::testing::AllOf(::testing::HasSubstr("heartbeats are off"),
+                                                     ::testing::HasSubstr("migrate up")));
+  EXPECT_TRUE(nats_.held);
+  control_.FailBeats(Status::Ok());
+  EXPECT_TRUE(WaitFor([&] { return !nats_.held; }));
+  EXPECT_EQ(notices_->texts().size(), 2u);
+}
+
+}  // namespace
+}  // namespace outbox::relay
