@@ -39,8 +39,6 @@ unix_socket_directories = '$dir'
 max_connections = 200
 shared_buffers = 256MB
 max_wal_size = 4GB
-# Tests kill processes, not the machine: what was written stays written.
-fsync = off
 ${OUTBOX_TEST_POSTGRES_CONF:-}
 CONF
   fi
@@ -70,7 +68,8 @@ case "${1:-}" in
     dir=$(mktemp -d /tmp/outbox-pg.XXXXXX)
     chmod 755 "$dir"
     echo "$dir" >"$2.dir"
-    start "$dir"
+    # Tests kill processes, not the machine: what was written stays written.
+    OUTBOX_TEST_POSTGRES_CONF='fsync = off' start "$dir"
     cp "$dir/url" "$2"
     ;;
   stop-shared)

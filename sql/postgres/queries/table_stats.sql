@@ -1,6 +1,6 @@
 -- What a table holds. Counts stop at a limit, so that the time this takes is bounded.
 --
--- $1 limit of each count, $2 limit of the count of delivered rows (null: count them all)
+-- $1 limit of the counts of live and of dead rows, $2 of delivered ones; null: count them all
 -- Index: NAME_claim for the live and the dead, NAME_processed for the delivered.
 WITH live AS (
   SELECT status, attempts, available_at, locked_until FROM {{table}}

@@ -13,9 +13,9 @@
 namespace outbox::store::sqlite {
 namespace {
 
-// Counts stop here, as PostgreSQL's do: about a second of reading, which keeps no writer waiting.
-constexpr std::int64_t kCountedMax = 1'000'000;
-// A tenant may ask often: a tenth of that.
+// Counts stop here, as PostgreSQL's do: some ten milliseconds of reading.
+constexpr std::int64_t kCountedMax = 50'000;
+// A tenant's delivered messages are counted by index alone.
 constexpr std::int64_t kTenantCountedMax = 100'000;
 constexpr std::int64_t kUnlimited = -1;
 
