@@ -19,9 +19,11 @@ Deadline BeatDeadline(milliseconds interval) {
   return Deadline::After(std::clamp<milliseconds>(interval, seconds(1), seconds(5)));
 }
 
-void Turned(BeatingRelay& relay, bool hold) {
-  if (std::exchange(relay.held, hold) == hold) return;
+// True when that changes something.
+bool Turned(BeatingRelay& relay, bool hold) {
+  if (std::exchange(relay.held, hold) == hold) return false;
   hold ? relay.relay->Hold() : relay.relay->LetGo();
+  return true;
 }
 
 store::RelayBeat BeatOf(const BeatingRelay& relay) {
@@ -77,6 +79,7 @@ std::size_t Heartbeat::Turn(std::string_view table, std::string_view sink, bool 
     Turned(relay, hold);
     ++count;
   }
+  wake_.notify_all();
   return count;
 }
 
@@ -89,8 +92,8 @@ void Heartbeat::Run() {
     Tell(holds.error());
     lock.lock();
     if (holds.ok() && turns != turns_) continue;  // read before the turn: it may know nothing of it
-    if (holds.ok()) Apply(*holds);
-    wake_.wait_for(lock, options_.interval, [&] { return stopping_; });
+    if (holds.ok() && Apply(*holds)) continue;    // others shall see it at once
+    wake_.wait_for(lock, options_.interval, [&] { return stopping_ || turns != turns_; });
   }
   lock.unlock();
   // Where beats fail there is nothing to remove, or nobody to ask.
@@ -103,10 +106,12 @@ Result<std::vector<store::RelayHold>> Heartbeat::Beat() {
   return store_->Beat(options_.process, beats, options_.interval, BeatDeadline(options_.interval));
 }
 
-void Heartbeat::Apply(const std::vector<store::RelayHold>& holds) {
+bool Heartbeat::Apply(const std::vector<store::RelayHold>& holds) {
+  bool changed = false;
   for (BeatingRelay& relay : relays_) {
-    Turned(relay, store::FindHold(holds, relay.table, relay.sink) != nullptr);
+    changed |= Turned(relay, store::FindHold(holds, relay.table, relay.sink) != nullptr);
   }
+  return changed;
 }
 
 void Heartbeat::Tell(const Status& beaten) {

@@ -63,8 +63,8 @@ class Heartbeat {
 
   void Run();
   Result<std::vector<store::RelayHold>> Beat();
-  // With mutex_ held.
-  void Apply(const std::vector<store::RelayHold>& holds);
+  // With mutex_ held. True when that changed something.
+  bool Apply(const std::vector<store::RelayHold>& holds);
   void Tell(const Status& beaten);
 
   const std::unique_ptr<store::ControlStore> store_;

@@ -178,6 +178,17 @@ TEST_F(HeartbeatTest, HoldsAndLetsGoWhatOthersSay) {
   EXPECT_EQ(rabbit_.turns, 2) << "told once each";
 }
 
+TEST_F(HeartbeatTest, OthersSeeATurnAtOnce) {
+  const auto heartbeat = Start(control_.Open(), std::chrono::hours(1));
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= 1; }));
+  Hold("");
+  heartbeat->Turn(kBeaten, "", true);
+  EXPECT_TRUE(WaitFor([&] {
+    const auto listed = operator_->Relays(InTime());
+    return listed.ok() && listed->size() == 2 && (*listed)[0].relay.state == "held";
+  }));
+}
+
 TEST_F(HeartbeatTest, ARelayThatStartedHeldIsLetGoOnlyWhenItsHoldEnds) {
   Hold("nats");
   nats_.held = true;

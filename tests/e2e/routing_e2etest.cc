@@ -55,6 +55,10 @@ class Routing : public OnDialect {
     return ledger.Judge();
   }
   static bool StopServing(Process& serve) {
+    // Before it listens to signals, SIGTERM is the end of any process.
+    if (!WaitFor([&] { return serve.Errors().find("relay running") != std::string::npos; })) {
+      return false;
+    }
     serve.Signal(SIGTERM);
     return serve.Wait(std::chrono::seconds(60)) == 0;
   }
