@@ -107,27 +107,27 @@ class HealthyClient {
 
 TEST(HttpSlowClients, FiveHundredAreClosedInTenSecondsAndHoldUpNobody) {
   TestServer server;
-  HealthyClient alone(server.port());
-  std::this_thread::sleep_for(1s);
-  alone.Stop();
+  TestServer quiet;  // what the machine is busy with holds up both
   SlowSockets slow(server.port(), kSlow);
   HealthyClient healthy(server.port());
+  HealthyClient elsewhere(quiet.port());
   const auto began = SteadyClock::now();
   while (slow.open() > 0 && SteadyClock::now() - began < outbox::testing::kPatience) {
     slow.Drip();
     std::this_thread::sleep_for(50ms);
   }
   healthy.Stop();
+  elsewhere.Stop();
   std::printf(
       "slow=%d open=%d longest_ms=%.0f healthy_requests=%zu p50_ms=%.2f p99_ms=%.2f "
-      "p99_alone_ms=%.2f\n",
+      "p99_elsewhere_ms=%.2f\n",
       kSlow, slow.open(), Milliseconds(slow.longest()), healthy.requests(), healthy.Percentile(50),
-      healthy.Percentile(99), alone.Percentile(99));
+      healthy.Percentile(99), elsewhere.Percentile(99));
   EXPECT_EQ(slow.open(), 0);
   EXPECT_EQ(healthy.failed(), 0);
   // A machine that is busy with other things is given more.
   EXPECT_LT(Milliseconds(slow.longest()), 15'000);
-  EXPECT_LT(healthy.Percentile(99), std::max(kP99Max, 10 * alone.Percentile(99)));
+  EXPECT_LT(healthy.Percentile(99), std::max(kP99Max, 3 * elsewhere.Percentile(99)));
 }
 
 // The control: it is the limits that close them.

@@ -18,6 +18,8 @@ struct Verdict {
   std::string_view hint{};
 };
 
+constexpr std::string_view kTlsHint =
+    "check tls_ca; the certificate must name the host; is this the port?";
 constexpr std::string_view kSizeHint =
     "raise kafka.message.max.bytes here and max.message.bytes of the topic";
 
@@ -69,9 +71,7 @@ Verdict Judge(const KafkaFailure& failure) {
     case RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE:
       return {Code::kPermission, Disposition::kSinkDown,
               "check user, password and the option sasl"};
-    case RD_KAFKA_RESP_ERR__SSL:
-      return {Code::kUnavailable, Disposition::kSinkDown,
-              "check tls_ca; the certificate must name the host"};
+    case RD_KAFKA_RESP_ERR__SSL: return {Code::kUnavailable, Disposition::kSinkDown, kTlsHint};
 
     case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
     case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
@@ -119,6 +119,10 @@ bool IsRefusal(const Verdict& verdict) {
 Status ClassifyKafkaError(const KafkaFailure& failure, std::string_view servers,
                           std::string_view detail) {
   Verdict verdict = Judge(failure);
+  // librdkafka reports a failed handshake as the connection's failure, too.
+  if (failure.error == RD_KAFKA_RESP_ERR__TRANSPORT && detail.find("SSL") != detail.npos) {
+    verdict.hint = kTlsHint;
+  }
   if (failure.persisted != RD_KAFKA_MSG_STATUS_NOT_PERSISTED && !IsRefusal(verdict)) {
     verdict = {verdict.code, Disposition::kInDoubt};
   }

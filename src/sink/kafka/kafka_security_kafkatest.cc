@@ -243,7 +243,7 @@ TEST_F(KafkaTls, AServerThatIsTrustedIsSpokenTo) {
 TEST_F(KafkaTls, ABrokerWithoutTlsIsNamed) {
   const LoginBroker broker("");
   ExpectRefused(StrCat("kafka://alice:hunter2@127.0.0.1:", broker.port(), "?tls=true"),
-                "connecting to a PLAINTEXT broker", "is this the port?");
+                "SSL_HANDSHAKE", "is this the port?");
 }
 
 TEST_F(KafkaTls, EveryOptionReachesTheClient) {
