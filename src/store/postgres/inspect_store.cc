@@ -14,7 +14,7 @@ namespace {
 namespace queries = sql::postgres;
 
 // Counts stop here: enough to say "a lot", in some ten milliseconds.
-constexpr std::int64_t kCountMax = 50'000;
+constexpr std::int64_t kCountMax = 10'000;
 // Up to this many delivered rows are counted; beyond it the estimate of the planner is good enough.
 constexpr std::int64_t kDeliveredCountMax = 10'000;
 // Rows that a list looks at one by one in a call: some ten milliseconds.
@@ -22,7 +22,7 @@ constexpr std::size_t kLookedAtMax = 10'000;
 // A tenant's rows that are not delivered are read to be counted, of the delivered only index
 // entries.
 constexpr std::int64_t kTenantLiveCountMax = 10'000;
-constexpr std::int64_t kTenantDeliveredCountMax = 100'000;
+constexpr std::int64_t kTenantDeliveredCountMax = 50'000;
 
 // The columns of table_stats.sql and tenant_stats.sql.
 enum : int {

@@ -14,7 +14,7 @@ namespace outbox::store::sqlite {
 namespace {
 
 // Counts stop here, as PostgreSQL's do: some ten milliseconds of reading.
-constexpr std::int64_t kCountedMax = 50'000;
+constexpr std::int64_t kCountedMax = 10'000;
 // A tenant's delivered messages are counted by index alone.
 constexpr std::int64_t kTenantCountedMax = 100'000;
 constexpr std::int64_t kUnlimited = -1;
