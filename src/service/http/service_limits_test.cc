@@ -118,7 +118,7 @@ TEST(HttpLimits, AGigabyteGets413AndCostsNoMemory) {
   }
   const long growth = ResidentKiB() - before;
   std::printf("resident_growth_kib=%ld\n", growth);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(OUTBOX_SANITIZED)
   EXPECT_LT(growth, 5 * 1024);
 #endif
 }

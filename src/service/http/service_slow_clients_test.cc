@@ -15,7 +15,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kSlow = 500;
 // What the healthy client's 99th percentile may be, in milliseconds.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(OUTBOX_SANITIZED)
 constexpr double kP99Max = 500;
 #else
 constexpr double kP99Max = 50;
