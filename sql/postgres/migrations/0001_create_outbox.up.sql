@@ -10,7 +10,6 @@
 -- No check constraints and no trigger: the domains of the columns, and the last column of the index of
 -- dedupe keys, hold the rules at a fraction of the cost. The topic has a domain of the table's own,
 -- whose rule can be relaxed.
-DROP DOMAIN IF EXISTS {{schema}}."{{name}}_topic";  -- of a table that was dropped by hand
 CREATE DOMAIN {{schema}}."{{name}}_topic" AS text CONSTRAINT topic_has_1_to_255_bytes
   CHECK (octet_length(VALUE) BETWEEN 1 AND 255);
 

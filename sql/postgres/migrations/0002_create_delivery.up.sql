@@ -9,7 +9,6 @@
 --
 -- No foreign key: it would cost each message that is deleted a look-up. What deletes messages deletes
 -- their deliveries.
-DROP TABLE IF EXISTS {{delivery}};  -- of a table that was dropped by hand
 CREATE TABLE {{delivery}} (
   id           uuid          NOT NULL,
   destination  outbox.label  NOT NULL,

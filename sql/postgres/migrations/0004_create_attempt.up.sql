@@ -4,7 +4,6 @@
 --
 -- No foreign key, for the reason deliveries have none. What deletes messages deletes their attempts;
 -- those it could not know of are removed by the cleaner.
-DROP TABLE IF EXISTS {{attempt}};  -- of a table that was dropped by hand
 CREATE TABLE {{attempt}} (
   id          uuid         NOT NULL,             -- of the message
   seq         bigint       NOT NULL,             -- of the message

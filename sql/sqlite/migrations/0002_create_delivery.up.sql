@@ -1,6 +1,5 @@
 -- Deliveries: one row for each destination of a message that goes to several. The same structure and
 -- meaning as on PostgreSQL, where the comments are.
-DROP TABLE IF EXISTS {{delivery}};  -- of a table that was dropped by hand
 CREATE TABLE {{delivery}} (
   seq          INTEGER NOT NULL,
   destination  TEXT    NOT NULL CHECK (length(destination) BETWEEN 1 AND 64),

@@ -1,6 +1,5 @@
 -- Attempts: what became of each try to deliver a message, while a relay keeps such a history. The same
 -- structure and meaning as on PostgreSQL, where the comments are; a message is known by its seq.
-DROP TABLE IF EXISTS {{attempt}};  -- of a table that was dropped by hand
 CREATE TABLE {{attempt}} (
   seq         INTEGER NOT NULL,
   destination TEXT    NOT NULL DEFAULT '',

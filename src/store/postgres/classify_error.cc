@@ -24,6 +24,8 @@ constexpr std::string_view kGrantHint =
     "grant outbox_relay (relay, operators) or outbox_producer (applications) to this role";
 constexpr std::string_view kMigrateHint =
     "create or upgrade the table: outboxd migrate up --table T";
+constexpr std::string_view kNameTakenHint =
+    "something else has that name: rename it, or choose another name for the table";
 constexpr std::string_view kLoginHint = "check user, password and pg_hba.conf";
 constexpr std::string_view kServerHint = "the database is not ready; it is tried again";
 
@@ -47,6 +49,8 @@ constexpr std::array kRules{
     Rule{"40", Code::kConflict, kRetry, ""},
     Rule{"42501", Code::kPermission, kPermanent, kGrantHint},
     Rule{"42P01", Code::kNotFound, kPermanent, kMigrateHint},
+    Rule{"42P07", Code::kConflict, kPermanent, kNameTakenHint},
+    Rule{"42710", Code::kConflict, kPermanent, kNameTakenHint},
     Rule{"42P05", Code::kUnavailable, kRetry, "behind a pooler, add prepare=off to the address"},
     Rule{"42", Code::kSchema, kPermanent, kMigrateHint},
     Rule{"53100", Code::kUnavailable, kRetry, "the server's disk is full"},

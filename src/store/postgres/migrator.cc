@@ -64,13 +64,7 @@ Result<std::vector<int>> PostgresMigrator::UpInTransaction(const message::TableN
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadTableSchema(connection_, table, deadline));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
   OUTBOX_RETURN_IF_ERROR(UpdateShared(deadline));
-  if (!schema.exists) {
-    // A table dropped by hand leaves its records behind.
-    static const Statement kForget(queries::kForgetMigrations);
-    Params display;
-    display.Text(table.Display());
-    OUTBOX_RETURN_IF_ERROR(connection_.Execute(kForget, display, deadline).error());
-  }
+  if (!schema.exists) OUTBOX_RETURN_IF_ERROR(ForgetDropped(table, deadline));
   std::vector<int> applied;
   for (const sql::Migration& migration : queries::kMigrations) {
     if (migration.number <= schema.version) continue;
@@ -84,6 +78,17 @@ Result<std::vector<int>> PostgresMigrator::UpInTransaction(const message::TableN
       table, options, {.created = !schema.exists, .upgraded = !applied.empty()}, deadline));
   OUTBOX_RETURN_IF_ERROR(connection_.Run(GrantsScript(table), deadline));
   return applied;
+}
+
+// A table dropped by hand leaves its records behind. Where there are some, the objects named after
+// the table are its own; where there are none they are somebody else's, and stay.
+Status PostgresMigrator::ForgetDropped(const message::TableName& table, Deadline deadline) {
+  static const Statement kForget(queries::kForgetMigrations);
+  Params display;
+  display.Text(table.Display());
+  OUTBOX_ASSIGN_OR_RETURN(const Rows forgotten, connection_.Execute(kForget, display, deadline));
+  if (forgotten.affected() == 0) return Status::Ok();
+  return connection_.Run(table.Render(queries::kTableLeftovers), deadline);
 }
 
 // Left alone when it is up to date, so that a role that may create tables, but does not own the

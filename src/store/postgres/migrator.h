@@ -36,6 +36,7 @@ class PostgresMigrator final : public Migrator {
                                            const MigrateOptions& options, Deadline deadline);
   Result<std::vector<int>> DownInTransaction(const message::TableName& table,
                                              const MigrateOptions& options, Deadline deadline);
+  Status ForgetDropped(const message::TableName& table, Deadline deadline);
   Status UpdateShared(Deadline deadline);
   // What Up did to the table before its switches are applied.
   struct Change {

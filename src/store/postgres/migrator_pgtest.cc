@@ -101,6 +101,26 @@ TEST_F(MigratorTest, DownDiscardsMessagesWhenTold) {
   EXPECT_OK(migrator_->Down({.table = kTable, .discard_undelivered = true}, Soon()));
 }
 
+TEST_F(MigratorTest, ATableDroppedByHandCanBeMadeAgain) {
+  sql_->Run("DROP TABLE orders_outbox");
+  EXPECT_OK(migrator_->Up({.table = kTable}, Soon()));
+  EXPECT_OK(OpenStore(kTable));
+}
+
+TEST_F(MigratorTest, ATableOfSomebodyElsesIsNeverDropped) {
+  for (const std::string other : {"jobs_delivery", "jobs_attempt"}) {
+    sql_->Run("CREATE TABLE " + other + " AS SELECT 7 AS theirs");
+    const auto up = migrator_->Up({.table = "jobs"}, Soon());
+    EXPECT_THAT(up, HasCode(Code::kConflict));
+    EXPECT_THAT(up.error().message(), HasSubstr(other));
+    EXPECT_THAT(up.error().hint(), HasSubstr("rename"));
+    EXPECT_EQ(Value("SELECT theirs FROM " + other), "7");
+    EXPECT_EQ(Value("SELECT to_regclass('jobs') IS NULL"), "t");
+    sql_->Run("DROP TABLE " + other);
+  }
+  EXPECT_OK(migrator_->Up({.table = "jobs"}, Soon()));
+}
+
 TEST_F(MigratorTest, TwoAtOnceDoTheWorkOnce) {
   ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
   std::atomic<int> applied = 0;

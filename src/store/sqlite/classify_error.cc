@@ -90,11 +90,16 @@ Status ToStatus(int code, const Meaning& meaning, std::string_view path, std::st
 }  // namespace
 
 Status ClassifyError(int code, std::string_view path, std::string_view detail) {
-  // SQLite has no code of its own for this.
+  // SQLite has no codes of its own for these.
   if (code == SQLITE_ERROR && detail.starts_with("no such table")) {
     const Meaning missing{Code::kNotFound, Disposition::kPermanent, "lacks a table",
                           "check its name, or create it: outboxd migrate up --table T"};
     return ToStatus(code, missing, path, detail);
+  }
+  if (code == SQLITE_ERROR && detail.ends_with("already exists")) {
+    const Meaning taken{Code::kConflict, Disposition::kPermanent, "has something of that name",
+                        "rename it, or choose another name for the table"};
+    return ToStatus(code, taken, path, detail);
   }
   return ToStatus(code, MeaningOf(code), path, detail);
 }

@@ -39,6 +39,20 @@ Status Forget(Connection& connection, const TableName& table, int number) {
   return query.Bind(1, table.name()).Bind(2, number).Run().error();
 }
 
+// A table dropped by hand leaves its records behind. Where there are some, the tables named after
+// it are its own; where there are none they are somebody else's, and stay.
+Status ForgetDropped(Connection& connection, const TableName& table) {
+  std::int64_t forgotten = 0;
+  for (const sql::Migration& migration : kMigrations) {
+    OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kForgetMigration));
+    OUTBOX_ASSIGN_OR_RETURN(const auto removed,
+                            query.Bind(1, table.name()).Bind(2, migration.number).Run());
+    forgotten += static_cast<std::int64_t>(removed);
+  }
+  if (forgotten == 0) return Status::Ok();
+  return connection.Execute(table.Render(sql::sqlite::kDropLeftovers));
+}
+
 // A table of the same name that is made later must not start held.
 Status ForgetHolds(Connection& connection, const TableName& table) {
   OUTBOX_ASSIGN_OR_RETURN(const bool there, HasControl(connection));
@@ -70,6 +84,7 @@ Result<std::vector<int>> UpOn(Connection& connection, const TableName& table,
   OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateControl)));
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
+  if (!schema.exists) OUTBOX_RETURN_IF_ERROR(ForgetDropped(connection, table));
   std::vector<int> applied;
   for (const sql::Migration& migration : kMigrations) {
     if (Applied(schema, migration.number)) continue;

@@ -138,12 +138,32 @@ TEST(Migrator, ATableDroppedByHandCanBeMadeAgain) {
   EXPECT_OK(database.TryOpenRelay());
 }
 
+TEST(Migrator, ATableOfSomebodyElsesIsNeverDropped) {
+  TestDatabase database;
+  const auto connection = database.Connect();
+  for (const std::string other : {"jobs_delivery", "jobs_attempt"}) {
+    ASSERT_OK(connection->Execute("CREATE TABLE " + other + " (theirs); INSERT INTO " + other +
+                                  " VALUES (1)"));
+    const auto up = database.migrator()->Up({.table = "jobs"}, Soon());
+    EXPECT_THAT(up, HasCode(Code::kConflict));
+    EXPECT_THAT(up.error().message(), HasSubstr(other));
+    EXPECT_THAT(up.error().hint(), HasSubstr("rename"));
+    EXPECT_OK(connection->Execute("SELECT theirs FROM " + other));
+    EXPECT_THAT(connection->Execute("SELECT * FROM jobs"), HasCode(Code::kNotFound));
+    ASSERT_OK(connection->Execute("DROP TABLE " + other));
+  }
+  EXPECT_OK(database.migrator()->Up({.table = "jobs"}, Soon()));
+}
+
 TEST(Migrator, ThePrintedScriptMakesTheSameSchema) {
   TestDatabase database;
   const std::string expected = Schema(database);
   const auto script = database.migrator()->Print({.table = TestDatabase::kTable});
   ASSERT_OK(script);
-  ASSERT_OK(database.Connect()->Execute("DROP TABLE orders_outbox; DROP TABLE outbox_migration"));
+  ASSERT_OK(
+      database.Connect()->Execute("DROP TABLE orders_outbox; DROP TABLE orders_outbox_delivery; "
+                                  "DROP TABLE orders_outbox_attempt;"
+                                  "DROP TABLE outbox_migration"));
   ASSERT_OK(database.Connect()->Execute(*script));
   EXPECT_EQ(Schema(database), expected);
   EXPECT_OK(database.TryOpenRelay());
