@@ -71,6 +71,7 @@ bool Core::Suspect(const Message& message) const {
 // ordinary claims, so that the others do not wait for all of them.
 void Core::Isolate(HeldClaim& held) {
   one_by_one_ = false;
+  if (!held.claim->any_in_doubt()) return;
   const auto messages = held.claim->messages();
   if (claims_.size() == 1 && messages.size() == 1) {
     alone_ = Suspect(messages[0]);
@@ -126,7 +127,7 @@ void Core::OnResigned() { resigning_ = false; }
 void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim) {
   claiming_ = false;
   store_backoff_.Reset();
-  const std::size_t count = claim->messages().size();
+  const std::size_t count = claim->size();
   const std::size_t limit = ClaimLimit();
   last_claim_empty_ = count == 0 && claim->exhausted().empty();
   if (count > 0) {

@@ -134,7 +134,7 @@ void Engine::Claim(const ClaimStep& step) {
     observer_->OnStoreError(table_, "claim", claim.error(), wait);
     return;
   }
-  const std::size_t count = (*claim)->messages().size();
+  const std::size_t count = (*claim)->size();
   if (count > 0) base::Failpoint("after_claim");
   observer_->OnClaimed(table_, count, now - asked);
   for (const Message& message : (*claim)->exhausted()) {

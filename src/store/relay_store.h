@@ -8,6 +8,7 @@
 // Settle and Extend of all claims. Watch's callback comes from a thread of the store's own.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +53,14 @@ class Claim {
   // Destroyed with messages unsettled: a transaction claim is rolled back, a lease left to expire.
   virtual ~Claim() = default;
 
+  // May be called from any thread; the first call may have to read them first.
   virtual std::span<const Message> messages() const = 0;
+  // What is known without reading them: how many, and whether the attempt before was cut off for
+  // any.
+  virtual std::size_t size() const { return messages().size(); }
+  virtual bool any_in_doubt() const {
+    return std::ranges::any_of(messages(), [](const Message& m) { return m.in_doubt; });
+  }
 
   // Messages this claim found with all attempts used up (their relay died during the last one) and
   // turned dead. Already recorded; for counting and telling.

@@ -98,20 +98,23 @@ void SettleLane::Complete(Connection& on, const DecidedMessages& messages,
 }
 
 LeaseClaim::LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token, Timestamp claimed_at,
-                       std::vector<Message> messages, std::vector<ClaimedRow> rows,
+                       std::unique_ptr<const ClaimedMessages> messages,
+                       std::vector<ClaimedRow> rows, bool any_in_doubt,
                        std::vector<Message> exhausted)
     : lane_(std::move(lane)),
       token_(std::move(token)),
       claimed_at_(claimed_at),
       messages_(std::move(messages)),
       rows_(std::move(rows)),
-      exhausted_(std::move(exhausted)) {
-  by_seq_.reserve(messages_.size());
-  for (std::uint32_t i = 0; i < messages_.size(); ++i) by_seq_.emplace_back(messages_[i].seq, i);
-  std::sort(by_seq_.begin(), by_seq_.end());
-}
+      any_in_doubt_(any_in_doubt),
+      exhausted_(std::move(exhausted)) {}
 
-std::uint32_t LeaseClaim::IndexOf(std::int64_t seq) const {
+std::uint32_t LeaseClaim::IndexOf(std::int64_t seq) {
+  if (by_seq_.empty()) {
+    by_seq_.reserve(rows_.size());
+    for (std::uint32_t i = 0; i < rows_.size(); ++i) by_seq_.emplace_back(rows_[i].seq, i);
+    std::sort(by_seq_.begin(), by_seq_.end());
+  }
   const auto found = std::lower_bound(by_seq_.begin(), by_seq_.end(), std::pair(seq, 0U));
   OUTBOX_CHECK(found != by_seq_.end() && found->first == seq);
   return found->second;
@@ -137,7 +140,7 @@ Result<Rows> LeaseClaim::WriteDelivered(std::span<const Outcome> outcomes, Deadl
   seqs.reserve(outcomes.size());
   for (const Outcome& outcome : outcomes) {
     tids.push_back(rows_[outcome.index].tid);
-    seqs.push_back(messages_[outcome.index].seq);
+    seqs.push_back(rows_[outcome.index].seq);
   }
   Params params;
   params.TidArray(tids).Int8Array(seqs).Text(token_);
@@ -148,7 +151,7 @@ Result<Rows> LeaseClaim::WriteDelivered(std::span<const Outcome> outcomes, Deadl
 }
 
 Result<Rows> LeaseClaim::WriteAny(std::span<const Outcome> outcomes, Deadline deadline) {
-  Params params = Settlement(outcomes, messages_, rows_).ById();
+  Params params = Settlement(outcomes, messages(), rows_).ById();
   params.Text(token_).Bool(lane_->keep_delivered);
   if (lane_->history != AttemptHistory::kOff) {
     params.TextArray(ErrorClasses(outcomes)).Bool(lane_->history == AttemptHistory::kAll);
@@ -161,7 +164,7 @@ Result<SettleReport> LeaseClaim::Settle(std::span<const Outcome> outcomes, Deadl
   SettleReport report;
   if (outcomes.empty()) return report;
   const std::lock_guard lock(lane_->mutex);
-  std::vector<bool> touched(messages_.size(), false);
+  std::vector<bool> touched(rows_.size(), false);
   const auto note = [&](const Rows& rows) {
     for (int row = 0; row < rows.size(); ++row) touched[IndexOf(rows.Int8(row, 0))] = true;
   };
@@ -186,7 +189,7 @@ void LeaseClaim::CompleteMessages(std::span<const Outcome> outcomes, Deadline de
   DecidedMessages decided;
   for (const Outcome& outcome : outcomes) {
     if (outcome.kind == Outcome::Kind::kDelivered || outcome.kind == Outcome::Kind::kDead) {
-      decided.Add(messages_[outcome.index]);
+      decided.Add(messages()[outcome.index]);
     }
   }
   lane_->Complete(lane_->connection, decided, deadline);
@@ -198,14 +201,14 @@ Result<std::vector<std::uint32_t>> LeaseClaim::Extend(std::chrono::milliseconds 
   std::vector<std::uint32_t> missing;
   std::vector<Uuid> ids;
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
-    if (!rows_[i].settled) ids.push_back(messages_[i].id);
+    if (!rows_[i].settled) ids.push_back(messages()[i].id);
   }
   if (ids.empty()) return missing;
   Params params;
   params.UuidArray(ids).Text(token_).Int8(lease.count());
   OUTBOX_ASSIGN_OR_RETURN(const Rows extended,
                           lane_->connection.Execute(lane_->extend, params, deadline));
-  std::vector<bool> touched(messages_.size(), false);
+  std::vector<bool> touched(rows_.size(), false);
   for (int row = 0; row < extended.size(); ++row) {
     const std::uint32_t index = IndexOf(extended.Int8(row, 0));
     rows_[index].tid = extended.TidAt(row, 1);

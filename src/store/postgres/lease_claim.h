@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "message/table_name.h"
+#include "store/postgres/claimed_messages.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/settlement.h"
 #include "store/postgres/statement.h"
@@ -67,10 +68,12 @@ class LeaseClaim final : public Claim {
  public:
   // `claimed_at` is the database's time, and of interest only where a history is kept.
   LeaseClaim(std::shared_ptr<SettleLane> lane, std::string token, Timestamp claimed_at,
-             std::vector<Message> messages, std::vector<ClaimedRow> rows,
-             std::vector<Message> exhausted);
+             std::unique_ptr<const ClaimedMessages> messages, std::vector<ClaimedRow> rows,
+             bool any_in_doubt, std::vector<Message> exhausted);
 
-  std::span<const Message> messages() const override { return messages_; }
+  std::size_t size() const override { return rows_.size(); }
+  bool any_in_doubt() const override { return any_in_doubt_; }
+  std::span<const Message> messages() const override { return messages_->get(); }
   std::span<const Message> exhausted() const override { return exhausted_; }
   Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) override;
   Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds lease,
@@ -81,15 +84,16 @@ class LeaseClaim final : public Claim {
   Result<Rows> WriteDelivered(std::span<const Outcome> outcomes, Deadline deadline);
   Result<Rows> WriteAny(std::span<const Outcome> outcomes, Deadline deadline);
   void CompleteMessages(std::span<const Outcome> outcomes, Deadline deadline);
-  std::uint32_t IndexOf(std::int64_t seq) const;
+  std::uint32_t IndexOf(std::int64_t seq);
 
   const std::shared_ptr<SettleLane> lane_;
   const std::string token_;
   const Timestamp claimed_at_;
-  const std::vector<Message> messages_;
+  const std::unique_ptr<const ClaimedMessages> messages_;
   std::vector<ClaimedRow> rows_;
+  const bool any_in_doubt_;
   const std::vector<Message> exhausted_;
-  std::vector<std::pair<std::int64_t, std::uint32_t>> by_seq_;  // sorted
+  std::vector<std::pair<std::int64_t, std::uint32_t>> by_seq_;  // sorted, when first used
 };
 
 }  // namespace outbox::store::postgres

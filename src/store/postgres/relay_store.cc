@@ -10,6 +10,7 @@
 #include "sql/postgres.h"
 #include "store/postgres/fnv.h"
 #include "store/postgres/table_check.h"
+#include "store/postgres/wire.h"
 #include "store/postgres/work_watch.h"
 
 namespace outbox::store::postgres {
@@ -23,13 +24,6 @@ using sql::postgres::kClaimLeaseNoted;
 using sql::postgres::kClaimTransaction;
 using sql::postgres::kDeliveriesDrained;
 using sql::postgres::kDrained;
-
-// After the message's own columns, in both claiming statements.
-constexpr int kTidColumn = MessageColumns::kCount;
-constexpr int kExhaustedColumn = kTidColumn + 1;
-constexpr int kInDoubtColumn = kTidColumn + 2;
-// In those that keep a history of attempts.
-constexpr int kClaimedAtColumn = kTidColumn + 3;
 
 std::string_view ClaimLease(bool deliveries, AttemptHistory history) {
   if (history == AttemptHistory::kOff) return deliveries ? kClaimDelivery : kClaimLease;
@@ -134,9 +128,9 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest&
   params.Time(start.available_at).Int8(start.seq);
   params.Int8(static_cast<std::int64_t>(request.limit)).Int4(request.attempts_max);
   AddFilter(params);
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows,
+  OUTBOX_ASSIGN_OR_RETURN(Rows rows,
                           claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
-  Found found = Read(rows);
+  Found found = Read(std::move(rows), 0);
   Advance(found, request.limit);
   if (!destination_.empty() && !found.exhausted.empty()) {
     DecidedMessages decided;
@@ -145,7 +139,7 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest&
   }
   return {std::make_unique<LeaseClaim>(settles_, std::move(token), found.claimed_at,
                                        std::move(found.messages), std::move(found.rows),
-                                       std::move(found.exhausted))};
+                                       found.any_in_doubt, std::move(found.exhausted))};
 }
 
 Result<std::unique_ptr<Claim>> PostgresRelayStore::NextTransaction(const ClaimRequest& request,
@@ -171,21 +165,20 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::LockRows(std::unique_ptr<Conn
   AddFilter(params);
   const Params none;
   const std::array<Connection::Step, 2> steps{{{&kBegin, &none}, {&claim_transaction_, &params}}};
-  OUTBOX_ASSIGN_OR_RETURN(const auto results, connection->Pipeline(steps, deadline));
-  Found found = Read(results[1]);
-  if (found.messages.empty() || !found.exhausted.empty()) {
+  OUTBOX_ASSIGN_OR_RETURN(auto results, connection->Pipeline(steps, deadline));
+  Found found = Read(std::move(results[1]), 1);
+  if (found.rows.empty() || !found.exhausted.empty()) {
     OUTBOX_RETURN_IF_ERROR(EndTransaction(*connection, found, deadline));
     // What is not dead was let go with the transaction; the next scan must see it.
     if (!found.exhausted.empty()) floor_.Reset();
-    found.messages.clear();
+    found.messages = std::make_unique<ClaimedMessages>(Rows(nullptr), table_display_, 0);
     found.rows.clear();
   } else {
     Advance(found, request.limit);
-    for (Message& message : found.messages) ++message.attempt;
   }
   return {std::make_unique<TransactionClaim>(lanes_, std::move(connection),
                                              std::move(found.messages), std::move(found.rows),
-                                             std::move(found.exhausted))};
+                                             found.any_in_doubt, std::move(found.exhausted))};
 }
 
 // Commits at once what has to be recorded whatever becomes of the claim.
@@ -204,33 +197,33 @@ Status PostgresRelayStore::EndTransaction(Connection& connection, const Found& f
   return written.error();
 }
 
-PostgresRelayStore::Found PostgresRelayStore::Read(const Rows& rows) const {
+PostgresRelayStore::Found PostgresRelayStore::Read(Rows claimed, int attempts_more) const {
   Found found;
-  found.messages.reserve(static_cast<std::size_t>(rows.size()));
+  found.messages =
+      std::make_unique<ClaimedMessages>(std::move(claimed), table_display_, attempts_more);
+  const Rows& rows = found.messages->rows();
   found.rows.reserve(static_cast<std::size_t>(rows.size()));
-  if (rows.size() > 0 && rows.columns() > kClaimedAtColumn) {
-    found.claimed_at = rows.Time(0, kClaimedAtColumn);
+  if (rows.size() > 0 && rows.columns() > ClaimColumns::kClaimedAt) {
+    found.claimed_at = rows.Time(0, ClaimColumns::kClaimedAt);
   }
   for (const auto& [available_at, seq, row] : InDueOrder(rows)) {
-    Message message = ReadMessage(rows, row, table_display_);
-    message.in_doubt = rows.Bool(row, kInDoubtColumn);
-    const Tid tid = rows.TidAt(row, kTidColumn);
-    if (rows.Bool(row, kExhaustedColumn)) {
-      found.exhausted.push_back(std::move(message));
+    const Tid tid = rows.TidAt(row, ClaimColumns::kTid);
+    if (rows.Bool(row, ClaimColumns::kExhausted)) {
+      found.exhausted.push_back(found.messages->Read(row));
       found.exhausted_tids.push_back(tid);
-    } else {
-      found.messages.push_back(std::move(message));
-      found.rows.push_back({.tid = tid});
+      continue;
     }
+    found.messages->Add(row);
+    found.rows.push_back({.seq = seq, .tid = tid});
+    found.last = {wire::ToTimestamp(available_at), seq};
+    found.any_in_doubt = found.any_in_doubt || rows.Bool(row, ClaimColumns::kInDoubt);
   }
   return found;
 }
 
 void PostgresRelayStore::Advance(const Found& found, std::size_t limit) {
-  if (found.messages.empty()) return;
-  const Message& last = found.messages.back();
-  const bool full = found.messages.size() + found.exhausted.size() >= limit;
-  floor_.Advance({last.available_at, last.seq}, full);
+  if (found.rows.empty()) return;
+  floor_.Advance(found.last, found.rows.size() + found.exhausted.size() >= limit);
 }
 
 Result<bool> PostgresRelayStore::Drained(Deadline deadline) {

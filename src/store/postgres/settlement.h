@@ -15,6 +15,7 @@ namespace outbox::store::postgres {
 
 // A claimed message and where its row is.
 struct ClaimedRow {
+  std::int64_t seq = 0;
   Tid tid;
   bool settled = false;
 };

@@ -45,15 +45,17 @@ void TransactionLanes::Return(std::unique_ptr<Connection> connection) {
 
 TransactionClaim::TransactionClaim(std::shared_ptr<TransactionLanes> lanes,
                                    std::unique_ptr<Connection> connection,
-                                   std::vector<Message> messages, std::vector<ClaimedRow> rows,
+                                   std::unique_ptr<const ClaimedMessages> messages,
+                                   std::vector<ClaimedRow> rows, bool any_in_doubt,
                                    std::vector<Message> exhausted)
     : lanes_(std::move(lanes)),
       connection_(std::move(connection)),
       session_(connection_->session()),
       messages_(std::move(messages)),
       rows_(std::move(rows)),
+      any_in_doubt_(any_in_doubt),
       exhausted_(std::move(exhausted)),
-      open_(!messages_.empty()) {}
+      open_(!rows_.empty()) {}
 
 TransactionClaim::~TransactionClaim() {
   if (open_) {
@@ -78,7 +80,7 @@ Result<SettleReport> TransactionClaim::Settle(std::span<const Outcome> outcomes,
     if (std::exchange(rows_[outcome.index].settled, true)) continue;
     outcomes_.push_back(outcome);
   }
-  if (outcomes_.size() < messages_.size()) return SettleReport{};
+  if (outcomes_.size() < rows_.size()) return SettleReport{};
   return Commit(deadline);
 }
 
@@ -96,7 +98,7 @@ Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
 
 Result<Rows> TransactionClaim::Write(Deadline deadline) {
   static const Statement kCommit("COMMIT");
-  const Settlement settlement(outcomes_, messages_, rows_);
+  const Settlement settlement(outcomes_, messages(), rows_);
   const bool noted = lanes_->history != AttemptHistory::kOff;
   const Params none;
   Params cut_off;
@@ -119,8 +121,8 @@ SettleReport TransactionClaim::Missing(const Rows& touched) const {
   std::unordered_set<std::int64_t> seqs;
   for (int row = 0; row < touched.size(); ++row) seqs.insert(touched.Int8(row, 0));
   SettleReport report;
-  for (std::uint32_t i = 0; i < messages_.size(); ++i) {
-    if (!seqs.contains(messages_[i].seq)) report.lost.push_back(i);
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    if (!seqs.contains(rows_[i].seq)) report.lost.push_back(i);
   }
   return report;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "message/table_name.h"
+#include "store/postgres/claimed_messages.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/settlement.h"
 #include "store/postgres/statement.h"
@@ -48,11 +49,13 @@ class TransactionClaim final : public Claim {
  public:
   // `connection` is from `lanes`, with the rows locked in its open transaction.
   TransactionClaim(std::shared_ptr<TransactionLanes> lanes, std::unique_ptr<Connection> connection,
-                   std::vector<Message> messages, std::vector<ClaimedRow> rows,
-                   std::vector<Message> exhausted);
+                   std::unique_ptr<const ClaimedMessages> messages, std::vector<ClaimedRow> rows,
+                   bool any_in_doubt, std::vector<Message> exhausted);
   ~TransactionClaim() override;
 
-  std::span<const Message> messages() const override { return messages_; }
+  std::size_t size() const override { return rows_.size(); }
+  bool any_in_doubt() const override { return any_in_doubt_; }
+  std::span<const Message> messages() const override { return messages_->get(); }
   std::span<const Message> exhausted() const override { return exhausted_; }
   Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) override;
   // Nothing to do: the lock lasts as long as the connection. Fails when that is gone.
@@ -68,8 +71,9 @@ class TransactionClaim final : public Claim {
   const std::shared_ptr<TransactionLanes> lanes_;
   std::unique_ptr<Connection> connection_;
   const Connection::SessionId session_;
-  const std::vector<Message> messages_;
+  const std::unique_ptr<const ClaimedMessages> messages_;
   std::vector<ClaimedRow> rows_;
+  const bool any_in_doubt_;
   const std::vector<Message> exhausted_;
   std::vector<Outcome> outcomes_;
   bool open_;  // the transaction is ours to commit

@@ -1,0 +1,52 @@
+// ClaimedMessages: what a claiming statement returned, oldest first, made into messages when
+// somebody reads them. The thread that claims has its next claim to ask for; the one that publishes
+// reads.
+//
+// Threads: get() from any; the first call makes the messages. The rest before the claim is shared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "outbox/message.h"
+#include "store/postgres/rows.h"
+
+namespace outbox::store::postgres {
+
+// After a message's own columns, in all claiming statements.
+struct ClaimColumns {
+  enum : int {
+    kTid = MessageColumns::kCount,
+    kExhausted,
+    kInDoubt,
+    kClaimedAt,  // in those that keep a history of attempts
+  };
+};
+
+class ClaimedMessages {
+ public:
+  // `table` is for Message::table; `attempts_more` are those that the rows do not count yet.
+  ClaimedMessages(Rows rows, std::string table, int attempts_more)
+      : rows_(std::move(rows)), table_(std::move(table)), attempts_more_(attempts_more) {}
+
+  const Rows& rows() const noexcept { return rows_; }
+  void Add(int row) { order_.push_back(row); }
+  // As the row has it.
+  Message Read(int row) const;
+
+  std::size_t size() const noexcept { return order_.size(); }
+  const std::vector<Message>& get() const;
+
+ private:
+  const Rows rows_;
+  const std::string table_;
+  const int attempts_more_;
+  std::vector<int> order_;
+  mutable std::once_flag made_;
+  mutable std::vector<Message> messages_;
+};
+
+}  // namespace outbox::store::postgres
