@@ -82,12 +82,12 @@ std::optional<Uuid> Uuid::Parse(std::string_view text) noexcept {
 
 std::string Uuid::ToString() const {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(36);
+  std::string text(36, '-');
+  std::size_t at = 0;
   for (const std::uint8_t byte : bytes_) {
-    if (IsHyphenPosition(text.size())) text += '-';
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
+    if (IsHyphenPosition(at)) ++at;
+    text[at++] = kDigits[byte >> 4];
+    text[at++] = kDigits[byte & 15];
   }
   return text;
 }

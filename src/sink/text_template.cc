@@ -13,20 +13,24 @@ using base::StrCat;
 
 struct NamedField {
   std::string_view name;
-  std::string (*read)(const Message&);
+  void (*append)(const Message&, std::string&);
 };
 
 constexpr std::array<NamedField, 10> kFields{{
-    {"topic", [](const Message& m) { return m.topic; }},
-    {"event_type", [](const Message& m) { return m.event_type; }},
-    {"event_version", [](const Message& m) { return std::to_string(m.event_version); }},
-    {"key", [](const Message& m) { return m.key; }},
-    {"tenant_id", [](const Message& m) { return m.tenant_id ? m.tenant_id->ToString() : ""; }},
-    {"namespace", [](const Message& m) { return m.name_space; }},
-    {"aggregate_type", [](const Message& m) { return m.aggregate_type; }},
-    {"aggregate_id", [](const Message& m) { return m.aggregate_id; }},
-    {"table", [](const Message& m) { return m.table; }},
-    {"id", [](const Message& m) { return m.id.ToString(); }},
+    {"topic", [](const Message& m, std::string& text) { text += m.topic; }},
+    {"event_type", [](const Message& m, std::string& text) { text += m.event_type; }},
+    {"event_version",
+     [](const Message& m, std::string& text) { text += std::to_string(m.event_version); }},
+    {"key", [](const Message& m, std::string& text) { text += m.key; }},
+    {"tenant_id",
+     [](const Message& m, std::string& text) {
+       if (m.tenant_id) text += m.tenant_id->ToString();
+     }},
+    {"namespace", [](const Message& m, std::string& text) { text += m.name_space; }},
+    {"aggregate_type", [](const Message& m, std::string& text) { text += m.aggregate_type; }},
+    {"aggregate_id", [](const Message& m, std::string& text) { text += m.aggregate_id; }},
+    {"table", [](const Message& m, std::string& text) { text += m.table; }},
+    {"id", [](const Message& m, std::string& text) { text += m.id.ToString(); }},
 }};
 
 Status UnknownField(std::string_view name) {
@@ -63,7 +67,7 @@ Result<TextTemplate> TextTemplate::Parse(std::string_view text) {
     const auto* field = std::find_if(kFields.begin(), kFields.end(),
                                      [&](const NamedField& known) { return known.name == name; });
     if (field == kFields.end()) return UnknownField(name);
-    parsed.parts_.push_back({std::exchange(literal, {}), field->read});
+    parsed.parts_.push_back({std::exchange(literal, {}), field->append});
     i = end;
   }
   parsed.parts_.push_back({std::move(literal)});
@@ -74,7 +78,7 @@ std::string TextTemplate::Render(const Message& message) const {
   std::string text;
   for (const Part& part : parts_) {
     text += part.literal;
-    if (part.field != nullptr) text += part.field(message);
+    if (part.field != nullptr) part.field(message, text);
   }
   return text;
 }

@@ -24,7 +24,7 @@ class TextTemplate {
   std::string Render(const Message& message) const;
 
  private:
-  using Field = std::string (*)(const Message&);
+  using Field = void (*)(const Message&, std::string&);  // appends to the text
   struct Part {
     std::string literal;
     Field field = nullptr;  // after the literal; none in the last part
