@@ -1,5 +1,6 @@
 #include "sink/nats/ack_box.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <utility>
@@ -114,20 +115,25 @@ AckBox::Batch::~Batch() {
   box_->batches_.remove_if([&](const Answers& other) { return &other == &answers_; });
 }
 
-bool AckBox::Batch::WaitForRoom(std::size_t window, Deadline deadline) {
+std::size_t AckBox::Batch::TakeRoom(std::size_t wanted, std::size_t window, Deadline deadline) {
   std::unique_lock lock(box_->mutex_);
-  if (box_->open_ < window) return true;
-  box_->room_at_ = window / 2;  // and then send many at a time
-  const auto room = [&] { return box_->open_ <= box_->room_at_; };
-  box_->room_.wait_until(lock, deadline.at(),
-                         [&] { return room() || box_->broken_ || !answers_.denials.empty(); });
-  return room();
+  if (box_->open_ >= window) {
+    box_->room_at_ = window / 2;  // and then send many at a time
+    const auto room = [&] { return box_->open_ <= box_->room_at_; };
+    box_->room_.wait_until(lock, deadline.at(),
+                           [&] { return room() || box_->broken_ || !answers_.denials.empty(); });
+    if (!room()) return 0;
+  }
+  const std::size_t taken = std::min(wanted, window - box_->open_);
+  answers_.sent += taken;
+  box_->open_ += taken;
+  return taken;
 }
 
-void AckBox::Batch::CountSent() {
+void AckBox::Batch::GiveBack(std::size_t count) {
   const std::lock_guard lock(box_->mutex_);
-  ++answers_.sent;
-  ++box_->open_;
+  answers_.sent -= count;
+  box_->open_ -= count;
 }
 
 bool AckBox::Batch::WaitForAll(Deadline deadline) {
@@ -144,9 +150,9 @@ void AckBox::Batch::Put(std::size_t index, Ack ack) {
   box_->PutLocked(answers_, index, std::move(ack));
 }
 
-std::optional<AckBox::Ack> AckBox::Batch::Take(std::size_t index) {
+std::vector<std::optional<AckBox::Ack>> AckBox::Batch::TakeAll() {
   const std::lock_guard lock(box_->mutex_);
-  return std::move(answers_.acks[index]);
+  return std::exchange(answers_.acks, {});
 }
 
 std::vector<std::string> AckBox::Batch::TakeDenials() {

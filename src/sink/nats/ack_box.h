@@ -92,15 +92,17 @@ class AckBox::Batch {
   std::string Address(std::size_t index) const { return prefix_ + std::to_string(index); }
 
   // Waits until fewer than `window` messages of all batches have no answer, the connection is gone,
-  // something is denied, or the deadline has passed. True when there is room.
-  bool WaitForRoom(std::size_t window, Deadline deadline);
-  // A message is about to be sent.
-  void CountSent();
+  // something is denied, or the deadline has passed. Returns how many of `wanted` messages there is
+  // room for; they count as sent.
+  std::size_t TakeRoom(std::size_t wanted, std::size_t window, Deadline deadline);
+  // So many of them were not sent after all.
+  void GiveBack(std::size_t count);
   // Waits until every message sent has its answer, or as above. True when they have.
   bool WaitForAll(Deadline deadline);
 
   void Put(std::size_t index, Ack ack);
-  std::optional<Ack> Take(std::size_t index);
+  // By message; none where no answer has come.
+  std::vector<std::optional<Ack>> TakeAll();
   std::vector<std::string> TakeDenials();
 
  private:

@@ -4,6 +4,7 @@
 #include <limits>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -92,20 +93,23 @@ class NatsSink final : public Sink {
             Deadline deadline) const {
     NatsConnection& connection = *call.connection;
     call.sent.reserve(batch.size());
+    std::size_t room = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!AwaitRoom(call, deadline)) {
+      if (room == 0) room = AwaitRoom(call, batch.size() - i, deadline);
+      if (room == 0) {
         const Status unsent = Status::SinkDown(
             StrCat("nats ", connection.peer(), ": answers do not come in; not sent"));
         std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(), unsent);
         return;
       }
+      --room;
       std::string subject = options_.subject.Render(batch[i]);
       const auto message = MakeMessage(call, batch[i], subject, i);
       if (!message.ok()) {
         results[i] = message.error();
+        call.answers->GiveBack(1);
         continue;
       }
-      call.answers->CountSent();
       call.sent.push_back({i, std::move(subject)});
       const natsStatus status = connection.Publish(message->get());
       if (status == NATS_OK) continue;
@@ -116,6 +120,7 @@ class NatsSink final : public Sink {
       if (failed.disposition() != Disposition::kSinkDown) continue;
       std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(), failed);
       if (MayHaveLeft(status)) results[i] = Status::InDoubt(failed.code(), failed.message());
+      call.answers->GiveBack(room);
       connection.acks().Break();
       return;
     }
@@ -152,19 +157,13 @@ class NatsSink final : public Sink {
     return made;
   }
 
-  bool AwaitRoom(const Call& call, Deadline deadline) const {
-    return Await(call, [&] { return call.answers->WaitForRoom(options_.window, deadline); });
-  }
-  static bool AwaitAll(const Call& call, Deadline deadline) {
-    return Await(call, [&] { return call.answers->WaitForAll(deadline); });
-  }
-
   // Waits until `wait` is content, or ended by more than a denial: that is an answer to the
   // messages whose subject it quotes.
   template <typename Wait>
-  static bool Await(const Call& call, Wait wait) {
+  static std::invoke_result_t<Wait> Await(const Call& call, Wait wait) {
     while (true) {
-      if (wait()) return true;
+      const auto got = wait();
+      if (got) return got;
       const std::vector<std::string> denials = call.answers->TakeDenials();
       for (const std::string& denial : denials) {
         for (const Sent& sent : call.sent) {
@@ -173,8 +172,16 @@ class NatsSink final : public Sink {
           }
         }
       }
-      if (denials.empty()) return false;
+      if (denials.empty()) return got;
     }
+  }
+
+  // How many of `wanted` messages may be sent; none when no answers come.
+  std::size_t AwaitRoom(const Call& call, std::size_t wanted, Deadline deadline) const {
+    return Await(call, [&] { return call.answers->TakeRoom(wanted, options_.window, deadline); });
+  }
+  static bool AwaitAll(const Call& call, Deadline deadline) {
+    return Await(call, [&] { return call.answers->WaitForAll(deadline); });
   }
 
   // False when an answer is missing.
@@ -187,9 +194,10 @@ class NatsSink final : public Sink {
              : Status::InDoubt(Code::kDeadline,
                                StrCat("sent, but not confirmed: ", peer, " has not answered"));
     bool complete = !gone;
+    const auto acks = call.answers->TakeAll();
     for (const Sent& sent : call.sent) {
       Status& result = results[sent.index];
-      const auto ack = call.answers->Take(sent.index);
+      const auto& ack = acks[sent.index];
       if (!ack) {
         result = doubt;
         complete = false;

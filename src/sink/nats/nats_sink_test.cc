@@ -15,6 +15,8 @@ namespace outbox::sink {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -166,6 +168,8 @@ TEST(ClassifyNatsError, BlamesAMessageOnlyForItself) {
 
 // --- answers ---
 
+const Deadline kNoWait = Deadline::After(std::chrono::seconds(0));
+
 std::string InboxSubject(const AckBox::Batch& batch, std::size_t index) {
   return base::StrCat("_INBOX.x.", batch.Address(index));
 }
@@ -177,30 +181,30 @@ TEST(AckBox, TakesAnswersOfOpenBatchesOnly) {
   ended.reset();
   const auto first = box->Begin(2);
   const auto second = box->Begin(2);
-  for (int i = 0; i < 2; ++i) first->CountSent(), second->CountSent();
+  for (AckBox::Batch* batch : {first.get(), second.get()}) batch->TakeRoom(2, 9, kNoWait);
   box->Put(old, {.body = "old"});
   box->Put(InboxSubject(*second, 1), {.body = "new"});
   box->Put(InboxSubject(*second, 2), {.body = "beyond"});
   for (const char* nonsense : {"", ".", "x", "x.y", "x.1.y", "1.1", "x.99999999999999999999.0"}) {
     box->Put(nonsense, {.body = "nonsense"});
   }
-  EXPECT_FALSE(first->Take(0));
-  EXPECT_FALSE(first->Take(1));
-  EXPECT_FALSE(second->Take(0));
-  const auto ack = second->Take(1);
-  ASSERT_TRUE(ack);
-  EXPECT_EQ(ack->body, "new");
+  EXPECT_THAT(first->TakeAll(), ElementsAre(Eq(std::nullopt), Eq(std::nullopt)));
+  const auto acks = second->TakeAll();
+  EXPECT_FALSE(acks.at(0));
+  ASSERT_TRUE(acks.at(1));
+  EXPECT_EQ(acks[1]->body, "new");
 }
 
 TEST(AckBox, WaitsUntilAllIsAnsweredOrNothingCanCome) {
   const auto box = AckBox::Make();
   const auto batch = box->Begin(3);
   EXPECT_TRUE(batch->WaitForAll(Deadline::After(std::chrono::seconds(0))));
-  batch->CountSent();
+  EXPECT_EQ(batch->TakeRoom(2, 9, kNoWait), 2U);
+  batch->GiveBack(1);
   EXPECT_FALSE(batch->WaitForAll(Deadline::After(std::chrono::milliseconds(1))));
   batch->Put(0, {});
   EXPECT_TRUE(batch->WaitForAll(Deadline::After(std::chrono::seconds(30))));
-  batch->CountSent();
+  EXPECT_EQ(batch->TakeRoom(1, 9, kNoWait), 1U);
   box->Break();
   EXPECT_FALSE(batch->WaitForAll(Deadline::After(std::chrono::hours(1))));
 }
@@ -209,18 +213,14 @@ TEST(AckBox, HasOneWindowForAllBatches) {
   const auto box = AckBox::Make();
   auto first = box->Begin(4);
   const auto second = box->Begin(4);
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_TRUE(second->WaitForRoom(4, Deadline::After(std::chrono::seconds(0))));
-    first->CountSent();
-  }
-  EXPECT_FALSE(second->WaitForRoom(4, Deadline::After(std::chrono::milliseconds(1))));
+  EXPECT_EQ(first->TakeRoom(3, 4, kNoWait), 3U);
+  EXPECT_EQ(first->TakeRoom(3, 4, kNoWait), 1U);
+  EXPECT_EQ(second->TakeRoom(1, 4, Deadline::After(std::chrono::milliseconds(1))), 0U);
   first->Put(0, {});
   first->Put(1, {});
-  EXPECT_TRUE(second->WaitForRoom(4, Deadline::After(std::chrono::seconds(30))));
-  second->CountSent();
-  second->CountSent();
+  EXPECT_EQ(second->TakeRoom(9, 4, Deadline::After(std::chrono::seconds(30))), 2U);
   first.reset();  // what it has not been told counts no more
-  EXPECT_TRUE(second->WaitForRoom(3, Deadline::After(std::chrono::seconds(0))));
+  EXPECT_EQ(second->TakeRoom(9, 3, kNoWait), 1U);
 }
 
 TEST(AckBox, IsFoundByItsNumberWhileItLives) {
