@@ -13,8 +13,9 @@ constexpr std::chrono::milliseconds kPollMax{1000};
 
 }  // namespace
 
-Client::Client(const HttpOptions& options) : options_(options), multi_(curl_multi_init()) {
-  curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(options_.concurrency));
+Client::Client(const HttpOptions& options, std::size_t slots)
+    : options_(options), slots_(slots), multi_(curl_multi_init()) {
+  curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(slots_));
   curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
   usable_ = multi_ != nullptr;
 }
@@ -30,7 +31,7 @@ void Client::Send(const std::function<HttpRequest(std::size_t)>& make, std::span
   down_.reset();
   std::size_t next = 0;
   while (usable_ && !deadline.passed()) {
-    while (!down_ && next < results.size() && in_flight_.size() < options_.concurrency) {
+    while (!down_ && next < results.size() && in_flight_.size() < slots_) {
       if (!Start(next, make(next), deadline)) break;
       ++next;
     }

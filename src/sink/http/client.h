@@ -23,8 +23,8 @@ namespace outbox::sink {
 
 class Client {
  public:
-  // `options` outlives it.
-  explicit Client(const HttpOptions& options);
+  // At most `slots` requests are in flight. `options` outlives it.
+  Client(const HttpOptions& options, std::size_t slots);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -46,6 +46,7 @@ class Client {
   void GiveUp(std::span<Status> results);
 
   const HttpOptions& options_;
+  const std::size_t slots_;
   base::UniqueHandle<CURLM, curl_multi_cleanup> multi_;
   std::vector<std::unique_ptr<Transfer>> idle_;
   std::vector<std::unique_ptr<Transfer>> in_flight_;

@@ -17,6 +17,14 @@ namespace {
 // Enough to keep all slots busy, and few enough to be done within a deadline when the server is
 // slow.
 constexpr std::size_t kMessagesPerSlot = 8;
+constexpr std::size_t kMessagesMax = 1000;
+// From so many requests in flight on they keep two threads busy, half of them each: one call starts
+// its first requests while the other waits for its last answers.
+constexpr std::size_t kWorthTwoCalls = 16;
+
+std::size_t Calls(const HttpOptions& options) {
+  return !options.batch && options.concurrency >= kWorthTwoCalls ? 2 : 1;
+}
 
 Timestamp Now() {
   return std::chrono::time_point_cast<Timestamp::duration>(std::chrono::system_clock::now());
@@ -24,15 +32,17 @@ Timestamp Now() {
 
 class HttpSink final : public Sink {
  public:
-  explicit HttpSink(HttpOptions options) : options_(std::move(options)) {}
+  explicit HttpSink(HttpOptions options)
+      : options_(std::move(options)),
+        calls_(Calls(options_)),
+        slots_(options_.concurrency / calls_) {}
 
   std::string_view name() const noexcept override { return "http"; }
 
   SinkTraits traits() const noexcept override {
-    return {.batch_max = options_.batch
-                             ? options_.batch_max
-                             : std::min<std::size_t>(1000, options_.concurrency * kMessagesPerSlot),
-            .concurrency = 1};
+    const std::size_t batch_max =
+        options_.batch ? options_.batch_max : std::min(kMessagesMax, slots_ * kMessagesPerSlot);
+    return {.batch_max = batch_max, .concurrency = calls_};
   }
 
   // There is nothing to ask a web server but to take a message.
@@ -56,23 +66,28 @@ class HttpSink final : public Sink {
 
   void Close(Deadline) noexcept override {
     const std::lock_guard lock(mutex_);
-    idle_.reset();
+    idle_.clear();
   }
 
  private:
   std::unique_ptr<Client> Borrow() {
     const std::lock_guard lock(mutex_);
-    return idle_ != nullptr ? std::move(idle_) : std::make_unique<Client>(options_);
+    if (idle_.empty()) return std::make_unique<Client>(options_, slots_);
+    auto client = std::move(idle_.back());
+    idle_.pop_back();
+    return client;
   }
 
   void Return(std::unique_ptr<Client> client) {
     const std::lock_guard lock(mutex_);
-    std::swap(idle_, client);
+    if (idle_.size() < calls_) idle_.push_back(std::move(client));
   }
 
   const HttpOptions options_;
+  const std::size_t calls_;  // at a time
+  const std::size_t slots_;  // of each
   std::mutex mutex_;
-  std::unique_ptr<Client> idle_;  // guarded by mutex_
+  std::vector<std::unique_ptr<Client>> idle_;  // guarded by mutex_
 };
 
 }  // namespace
