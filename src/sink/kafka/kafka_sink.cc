@@ -41,7 +41,7 @@ class KafkaSink final : public Sink {
 
   std::string_view name() const noexcept override { return "kafka"; }
   // One call hands its batch over while another waits for its last reports.
-  SinkTraits traits() const noexcept override { return {.batch_max = kBatchMax, .concurrency = 2}; }
+  SinkTraits traits() const noexcept override { return {.batch_max = kBatchMax, .concurrency = 3}; }
 
   Status Open(Deadline deadline) override {
     OUTBOX_ASSIGN_OR_RETURN(const std::shared_ptr<Producer> producer, Ready());

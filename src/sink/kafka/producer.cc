@@ -123,7 +123,7 @@ bool Producer::needs_reaching() const {
   return !reached_ || down_since_.has_value();
 }
 
-void Producer::Poll(Lock& lock, milliseconds wait) {
+void Producer::Poll(Lock& lock, milliseconds wait, const Call* own) {
   if (polling_) {
     polled_.wait_for(lock, wait);
     return;
@@ -133,7 +133,8 @@ void Producer::Poll(Lock& lock, milliseconds wait) {
   rd_kafka_poll(client_.get(), static_cast<int>(wait.count()));
   lock.lock();
   polling_ = false;
-  polled_.notify_all();
+  const bool ended = std::exchange(call_ended_, false);
+  if (ended || own == nullptr) polled_.notify_all();
 }
 
 bool Producer::Answers(milliseconds wait) {
@@ -196,9 +197,9 @@ void Producer::Add(Call& call, std::size_t index, KafkaRecord record, Deadline d
   // Before it is handed over: a report may come at once.
   call.open[index] = 1;
   ++call.outstanding;
-  const Deadline give_up(deadline.at() - Reserve(deadline));
   rd_kafka_resp_err_t error = Produce(call, index, record);
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  const Deadline give_up(deadline.at() - Reserve(deadline));
   Lock lock(mutex_);
   while (error == RD_KAFKA_RESP_ERR__QUEUE_FULL && !give_up.passed()) {
     Poll(lock, std::min(give_up.remaining(), kSlice));
@@ -218,6 +219,7 @@ void Producer::Decide(const rd_kafka_message_t& message) {
   if (found == calls_.end()) return;
   Call& call = *found->second;
   call.Close(index);
+  if (call.outstanding == 0) call_ended_ = true;
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
     down_since_.reset();
     call.results[index] = Status::Ok();
@@ -244,7 +246,7 @@ void Producer::Finish(Call& call, Deadline deadline) {
   const Deadline give_up(deadline.at() - Reserve(deadline));
   Lock lock(mutex_);
   while (call.outstanding > 0 && !give_up.passed()) {
-    Poll(lock, std::min(give_up.remaining(), kSlice));
+    Poll(lock, std::min(give_up.remaining(), kSlice), &call);
     if (call.outstanding == 0) break;
     lock.unlock();
     const bool pointless = broken() || GivenUpAsDown();

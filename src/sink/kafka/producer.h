@@ -77,8 +77,9 @@ class Producer {
 
   rd_kafka_resp_err_t Produce(const Call& call, std::size_t index, KafkaRecord& record);
   void Decide(const rd_kafka_message_t& message);
-  // Lets reports come in; returns when some have, or after `wait`. Drops the lock meanwhile.
-  void Poll(Lock& lock, std::chrono::milliseconds wait);
+  // Lets reports come in; returns when some have, or after `wait`. Drops the lock meanwhile. A
+  // thread that will go on until its `own` call has ended wakes the others only when some call has.
+  void Poll(Lock& lock, std::chrono::milliseconds wait, const Call* own = nullptr);
   bool Answers(std::chrono::milliseconds wait);
   bool GivenUpAsDown();
   void Purge(Call& call, Deadline deadline);
@@ -102,6 +103,7 @@ class Producer {
   std::uint32_t last_call_ = 0;
   std::map<std::uint32_t, Call*> calls_;  // those under way
   bool polling_ = false;                  // one thread asks librdkafka, the others wait for it
+  bool call_ended_ = false;               // since they were woken last
   std::condition_variable polled_;
 };
 
