@@ -26,8 +26,9 @@ constexpr std::chrono::seconds kPublishTimeout{30};
 // Brokers are slower than nowhere: a quarter of the messages shows their rate.
 constexpr std::size_t kPartOfMessages = 4;
 
-// What a connection costs at its start shall not count.
-constexpr std::chrono::seconds kLongEnough{1};
+// Raw client and sink take turns, so that what else the machine does meets both.
+constexpr int kTurns = 8;
+constexpr std::chrono::milliseconds kTurn{500};
 
 // Like those that Scratch::Fill leaves in the table.
 Message SampleMessage(const Scratch& scratch) {
@@ -45,31 +46,31 @@ Message SampleMessage(const Scratch& scratch) {
   return message;
 }
 
-double PerSecond(std::size_t count, steady_clock::time_point start) {
-  const std::chrono::duration<double> took = steady_clock::now() - start;
-  return static_cast<double>(count) / took.count();
-}
+// What was sent in all turns.
+struct Total {
+  double rate() const { return static_cast<double>(sent) / took.count(); }
 
-Result<double> RawRate(RawClient& client, const Message& sample, std::size_t count,
-                       std::size_t window) {
-  OUTBOX_RETURN_IF_ERROR(client.Prepare(sample));
   std::size_t sent = 0;
+  std::chrono::duration<double> took{0};
+};
+
+Status SendRaw(RawClient& client, const Message& sample, std::size_t window, Total& total) {
   const auto start = steady_clock::now();
-  for (; sent < count || steady_clock::now() - start < kLongEnough; sent += count) {
-    OUTBOX_RETURN_IF_ERROR(client.Send(sample, count, window));
+  while (steady_clock::now() - start < kTurn) {
+    OUTBOX_RETURN_IF_ERROR(client.Send(sample, window * 8, window));
+    total.sent += window * 8;
   }
-  return PerSecond(sent, start);
+  total.took += steady_clock::now() - start;
+  return Status::Ok();
 }
 
 std::size_t BatchOf(const Sink& sink) { return std::min(kBatch, sink.traits().batch_max); }
 
-// Publishes until `count` messages were sent by all that share `sent`, and time enough has passed.
-Status PublishBatches(Sink& sink, const Message& sample, std::size_t count,
+Status PublishBatches(Sink& sink, const Message& sample, steady_clock::time_point until,
                       std::atomic<std::size_t>& sent) {
-  const auto start = steady_clock::now();
   std::vector<Message> messages(BatchOf(sink), sample);
   std::vector<Status> results(messages.size());
-  while (sent < count || steady_clock::now() - start < kLongEnough) {
+  while (steady_clock::now() < until) {
     for (Message& message : messages) message.id = Uuid::NewV7();
     sink.Publish(messages, results, Deadline::After(kPublishTimeout));
     for (const Status& result : results) OUTBOX_RETURN_IF_ERROR(result);
@@ -79,23 +80,21 @@ Status PublishBatches(Sink& sink, const Message& sample, std::size_t count,
 }
 
 // The sink by itself, called as the relay calls it; nothing is taken from a database.
-Result<double> SinkAlone(Sink& sink, const Message& sample, std::size_t count) {
-  OUTBOX_RETURN_IF_ERROR(sink.Open(Deadline::After(kPublishTimeout)));
+Status SendBySink(Sink& sink, const Message& sample, Total& total) {
   std::atomic<std::size_t> sent = 0;
   std::vector<std::future<Status>> publishers;
   const auto start = steady_clock::now();
   for (std::size_t i = 0; i < sink.traits().concurrency; ++i) {
-    publishers.push_back(
-        std::async(std::launch::async, [&] { return PublishBatches(sink, sample, count, sent); }));
+    publishers.push_back(std::async(
+        std::launch::async, [&] { return PublishBatches(sink, sample, start + kTurn, sent); }));
   }
   Status ended;
   for (std::future<Status>& publisher : publishers) {
     if (Status status = publisher.get(); !status.ok()) ended = std::move(status);
   }
-  const double rate = PerSecond(sent, start);
-  sink.Close(Deadline::After(kPublishTimeout));
-  OUTBOX_RETURN_IF_ERROR(ended);
-  return rate;
+  total.took += steady_clock::now() - start;
+  total.sent += sent;
+  return ended;
 }
 
 // The relay as it is without being told, and at its fastest.
@@ -135,9 +134,18 @@ Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
   // As many unconfirmed as the sink may have.
   const std::size_t window = BatchOf(*sink) * sink->traits().concurrency;
   Rates rates;
-  OUTBOX_ASSIGN_OR_RETURN(rates.raw, RawRate(raw_client, sample, count, window));
-  OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
-  OUTBOX_ASSIGN_OR_RETURN(rates.sink, SinkAlone(*sink, sample, count));
+  Total raw;
+  Total alone;
+  OUTBOX_RETURN_IF_ERROR(sink->Open(Deadline::After(kPublishTimeout)));
+  for (int turn = 0; turn < kTurns; ++turn) {
+    OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
+    OUTBOX_RETURN_IF_ERROR(SendRaw(raw_client, sample, window, raw));
+    OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
+    OUTBOX_RETURN_IF_ERROR(SendBySink(*sink, sample, alone));
+  }
+  sink->Close(Deadline::After(kPublishTimeout));
+  rates.raw = raw.rate();
+  rates.sink = alone.rate();
   for (std::size_t i = 0; i < kPlans.size(); ++i) {
     OUTBOX_ASSIGN_OR_RETURN(rates.relays[i],
                             MeasureRelay(scratch, kPlans[i], raw_client, sample, sink, count));
