@@ -41,9 +41,9 @@ macro(outbox_test_binary binary kind)
   set_target_properties(${binary} PROPERTIES UNITY_BUILD ${OUTBOX_UNITY})
   target_precompile_headers(${binary} REUSE_FROM outbox_test_headers)
   # In precompiled headers gcc 12 forgets which warnings the standard library has silenced. Without
-  # optimisation a test compiles in half the time; what it tests is optimised.
+  # optimisation and debug information a test compiles in half the time; what it tests has both.
   target_compile_options(${binary} PRIVATE
-    -O0 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow ${OUTBOX_TEST_CODE_OPTIONS})
+    -O0 -g0 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow ${OUTBOX_TEST_CODE_OPTIONS})
   target_link_libraries(${binary} PRIVATE
     ${arg_LINK} outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
   if(NOT arg_TIMEOUT)
