@@ -44,6 +44,10 @@ if(OUTBOX_SANITIZE STREQUAL "address")
     -fno-omit-frame-pointer)
   target_compile_options(outbox_flags INTERFACE ${instrumented_code})
   add_link_options(-fsanitize=address,undefined)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # As shared libraries they write undefined behaviour to no log_path (tests/support/sanitizer_report.h).
+    add_link_options(-static-libasan -static-libubsan)
+  endif()
   # What is tested is instrumented, and every allocation is watched. Tests themselves, which are
   # mostly macros, would take half of the build's time.
   set(OUTBOX_TEST_CODE_OPTIONS -fno-sanitize=all -DOUTBOX_SANITIZED=1)

@@ -45,7 +45,7 @@ macro(outbox_test_binary binary kind)
   target_compile_options(${binary} PRIVATE
     -O0 -g0 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow ${OUTBOX_TEST_CODE_OPTIONS})
   target_link_libraries(${binary} PRIVATE
-    ${arg_LINK} outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
+    ${arg_LINK} outbox_test_reports outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
