@@ -80,11 +80,14 @@ TEST(PgBouncer, InTransactionModeCarriesTheRelayAndItsCrashes) {
   // Two at once, so that transactions of different clients meet on one server connection.
   const auto steady = stage->StartRelay("steady", flags, through);
   for (std::size_t kill = 0; kill < kKills; ++kill) {
-    const std::size_t before = stage->Delivered();
     const auto relay = stage->StartRelay("victim", flags, through);
+    ASSERT_TRUE(WaitFor([&] { return relay->Errors().find("relay running") != std::string::npos; }))
+        << relay->Errors();
+    // Counted before there is more to deliver: the other one might have delivered all there was.
+    const std::size_t before = stage->Delivered();
+    ASSERT_TRUE(Produce(stage->sql(), {.per_transaction = 100}, 20));
     ASSERT_TRUE(WaitFor([&] { return stage->Delivered() > before + 300; })) << relay->Errors();
     relay->Kill();
-    ASSERT_TRUE(Produce(stage->sql(), {.per_transaction = 100}, 20));
   }
   ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << steady->Errors();
 
