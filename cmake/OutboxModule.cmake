@@ -35,15 +35,32 @@ function(outbox_test name)
   endforeach()
 endfunction()
 
+# outbox_test_suite(NAME FILES … LINK …): tests that several binaries link, compiled once for all.
+function(outbox_test_suite name)
+  cmake_parse_arguments(arg "" "" "FILES;LINK" ${ARGN})
+  # Compiled as programs are, for the sake of the precompiled headers.
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${arg_FILES})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIE)
+  outbox_test_code(${name})
+  target_link_libraries(${name} PRIVATE
+    ${arg_LINK} outbox_test_support GTest::gmock GTest::gtest outbox_flags)
+endfunction()
+
+# How tests are compiled. In precompiled headers gcc 12 forgets which warnings the standard library has
+# silenced. Without optimisation and debug information a test compiles in half the time; what it tests
+# has both.
+function(outbox_test_code target)
+  target_precompile_headers(${target} REUSE_FROM outbox_test_headers)
+  target_compile_options(${target} PRIVATE
+    -O0 -g0 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow ${OUTBOX_TEST_CODE_OPTIONS})
+endfunction()
+
 # One binary of outbox_test, whose arguments it sees.
 macro(outbox_test_binary binary kind)
   add_executable(${binary} ${files_${kind}})
   set_target_properties(${binary} PROPERTIES UNITY_BUILD ${OUTBOX_UNITY})
-  target_precompile_headers(${binary} REUSE_FROM outbox_test_headers)
-  # In precompiled headers gcc 12 forgets which warnings the standard library has silenced. Without
-  # optimisation and debug information a test compiles in half the time; what it tests has both.
-  target_compile_options(${binary} PRIVATE
-    -O0 -g0 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow ${OUTBOX_TEST_CODE_OPTIONS})
+  outbox_test_code(${binary})
   target_link_libraries(${binary} PRIVATE
     ${arg_LINK} outbox_test_reports outbox_test_support GTest::gmock GTest::gtest_main outbox_flags)
   if(NOT arg_TIMEOUT)

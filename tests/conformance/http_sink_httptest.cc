@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "tests/conformance/sink_suite.h"
+#include "tests/conformance/sink_harness.h"
 #include "tests/support/http_server.h"
+#include "tests/support/wait.h"
 
 namespace outbox::testing {
 namespace {
@@ -69,8 +70,10 @@ std::unique_ptr<SinkHarness> MakeHarness(bool tls) {
   return harness->started() ? std::move(harness) : nullptr;
 }
 
-OUTBOX_INSTANTIATE_SINK_SUITE(Http, (SinkParam{"http", [] { return MakeHarness(false); }}));
-OUTBOX_INSTANTIATE_SINK_SUITE(Https, (SinkParam{"https", [] { return MakeHarness(true); }}));
-
 }  // namespace
+
+std::vector<SinkParam> SinksUnderTest() {
+  return {{"http", [] { return MakeHarness(false); }}, {"https", [] { return MakeHarness(true); }}};
+}
+
 }  // namespace outbox::testing

@@ -449,7 +449,4 @@ TEST_P(InspectSuite, RetriesRacingADeliveryLoseAndRepeatNothing) {
   }
 }
 
-#define OUTBOX_INSTANTIATE_INSPECT_SUITE(name, param) \
-  INSTANTIATE_TEST_SUITE_P(name, InspectSuite, ::testing::Values(param), StoreParamName)
-
 }  // namespace outbox::conformance

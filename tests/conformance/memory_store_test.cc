@@ -1,9 +1,6 @@
 #include "store/memory/memory_store.h"
 
-#include "tests/conformance/attempt_suite.h"
-#include "tests/conformance/control_suite.h"
-#include "tests/conformance/inspect_suite.h"
-#include "tests/conformance/relay_store_suite.h"
+#include "tests/conformance/store_fixture.h"
 
 namespace outbox::conformance {
 namespace {
@@ -31,14 +28,15 @@ class MemoryFixture final : public StoreFixture {
 
 std::unique_ptr<StoreFixture> MakeMemoryFixture() { return std::make_unique<MemoryFixture>(); }
 
-OUTBOX_INSTANTIATE_RELAY_STORE_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
-OUTBOX_INSTANTIATE_INSPECT_SUITE(Memory, (StoreParam{"memory", MakeMemoryFixture}));
-INSTANTIATE_TEST_SUITE_P(Memory, AttemptSuite,
-                         ::testing::Values(StoreParam{"memory", MakeMemoryFixture}),
-                         StoreParamName);
-INSTANTIATE_TEST_SUITE_P(Memory, ControlSuite,
-                         ::testing::Values(StoreParam{"memory", MakeMemoryFixture}),
-                         StoreParamName);
+// What only a database can do.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AttemptTableSuite);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OperateSuite);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SplitSuite);
 
 }  // namespace
+
+StoreParam StoreUnderTest() {
+  return {.name = "memory", .make = MakeMemoryFixture, .is_database = false};
+}
+
 }  // namespace outbox::conformance

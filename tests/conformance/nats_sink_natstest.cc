@@ -1,5 +1,5 @@
 #include "tests/conformance/nats_server.h"
-#include "tests/conformance/sink_suite.h"
+#include "tests/conformance/sink_harness.h"
 
 namespace outbox::testing {
 namespace {
@@ -80,8 +80,6 @@ std::unique_ptr<SinkHarness> Tls() {
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(Nats, SinkSuite,
-                         ::testing::Values(SinkParam{"plain", Plain}, SinkParam{"tls", Tls}),
-                         SinkParamName);
+std::vector<SinkParam> SinksUnderTest() { return {{"plain", Plain}, {"tls", Tls}}; }
 
 }  // namespace outbox::testing

@@ -3,9 +3,14 @@
 
 #include <set>
 
-#include "tests/conformance/claim_suite.h"
+#include "tests/conformance/store_fixture.h"
 
 namespace outbox::conformance {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class OperateSuite : public StoreSuite {
  protected:

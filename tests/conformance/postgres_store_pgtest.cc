@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "store/postgres/backend.h"
-#include "tests/conformance/store_suite.h"
+#include "tests/conformance/store_fixture.h"
 #include "tests/support/postgres.h"
 
 namespace outbox::conformance {
@@ -25,8 +25,10 @@ std::string WhyUnavailable() {
              : "";
 }
 
-OUTBOX_INSTANTIATE_STORE_SUITE(Postgres,
-                               (StoreParam{"postgres", MakePostgresFixture, WhyUnavailable}));
-
 }  // namespace
+
+StoreParam StoreUnderTest() {
+  return {.name = "postgres", .make = MakePostgresFixture, .unavailable = WhyUnavailable};
+}
+
 }  // namespace outbox::conformance

@@ -1,8 +1,8 @@
-// The sink conformance suite: what every sink must do, whatever is at its far end. Instantiate it
-// with a SinkParam that makes a harness around a real destination:
-//
-//   OUTBOX_INSTANTIATE_SINK_SUITE(Redis, (SinkParam{"redis", MakeRedisHarness}));
+// The sink conformance suite: what every sink must do, whatever is at its far end.
 #pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,45 +17,11 @@
 #include "outbox/sink.h"
 #include "sink/metadata.h"
 #include "sink/registry.h"
+#include "tests/conformance/sink_harness.h"
 #include "tests/support/matchers.h"
 #include "tests/support/wait.h"
 
 namespace outbox::testing {
-
-struct Arrived {
-  std::map<std::string, std::string> headers;  // names in lower case
-  std::string body;
-};
-
-// A destination, seen from behind: what arrived, and how to break it.
-class SinkHarness {
- public:
-  virtual ~SinkHarness() = default;
-
-  // The address of the sink under test, with bodies plain.
-  virtual std::string uri() const = 0;
-  // Waits until at least `count` messages have arrived since the start; all of them, in order.
-  virtual std::vector<Arrived> Receive(std::size_t count) = 0;
-  // The destination goes away, with every connection to it, and comes back.
-  virtual void Break() = 0;
-  virtual void Mend() = 0;
-  // It keeps its connections and answers nothing. False where that can not be done.
-  virtual bool Freeze() { return false; }
-  virtual void Thaw() {}
-  // Changes a message into one that this destination refuses while it takes others. False where
-  // there is no such message.
-  virtual bool MakeRefused(Message& message) {
-    (void)message;
-    return false;
-  }
-  // An address with the password "hunter2", which is wrong. Empty where there are no passwords.
-  virtual std::string uri_with_wrong_password() const { return ""; }
-};
-
-struct SinkParam {
-  std::string name;
-  std::function<std::unique_ptr<SinkHarness>()> make;
-};
 
 class SinkSuite : public ::testing::TestWithParam<SinkParam> {
  protected:
@@ -134,10 +100,6 @@ class SinkSuite : public ::testing::TestWithParam<SinkParam> {
   std::unique_ptr<SinkHarness> harness_;
   std::shared_ptr<Sink> sink_;
 };
-
-inline std::string SinkParamName(const ::testing::TestParamInfo<SinkParam>& info) {
-  return info.param.name;
-}
 
 TEST_P(SinkSuite, DeliversABatchAndConfirmsEachMessage) {
   const std::vector<Message> messages = MakeMany(250);
@@ -289,6 +251,3 @@ TEST_P(SinkSuite, CanBeClosedAndOpenedAgain) {
 }
 
 }  // namespace outbox::testing
-
-#define OUTBOX_INSTANTIATE_SINK_SUITE(name, param) \
-  INSTANTIATE_TEST_SUITE_P(name, SinkSuite, ::testing::Values(param), SinkParamName)

@@ -1,5 +1,5 @@
 #include "store/sqlite/backend.h"
-#include "tests/conformance/store_suite.h"
+#include "tests/conformance/store_fixture.h"
 #include "tests/support/temp_folder.h"
 
 namespace outbox::conformance {
@@ -32,7 +32,8 @@ class SqliteFixture final : public StoreFixture {
 
 std::unique_ptr<StoreFixture> MakeSqliteFixture() { return std::make_unique<SqliteFixture>(); }
 
-OUTBOX_INSTANTIATE_STORE_SUITE(Sqlite, (StoreParam{"sqlite", MakeSqliteFixture}));
-
 }  // namespace
+
+StoreParam StoreUnderTest() { return {.name = "sqlite", .make = MakeSqliteFixture}; }
+
 }  // namespace outbox::conformance

@@ -1,4 +1,7 @@
-// What the store suite needs of a backend: one fresh table, and ways to fill and look at it.
+// The store conformance suite: what every backend must do, whatever its database. The suites are
+// compiled once (relay_store_suite.cc, operator_store_suite.cc) and linked by one binary per
+// backend, which defines StoreUnderTest. This is what they need of it: one fresh table, and ways to
+// fill and look at it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -65,10 +68,20 @@ struct StoreParam {
   std::function<std::unique_ptr<StoreFixture>()> make;
   // Why the suite can not run here, for instance for want of a server; empty when it can.
   std::function<std::string()> unavailable = [] { return std::string(); };
+  // False for stores without migrator and sessions, which know no tables beside their own.
+  bool is_database = true;
 };
+
+// The backend of this binary.
+StoreParam StoreUnderTest();
 
 inline std::string StoreParamName(const ::testing::TestParamInfo<StoreParam>& info) {
   return info.param.name;
+}
+
+inline std::vector<StoreParam> DatabaseUnderTest() {
+  const StoreParam store = StoreUnderTest();
+  return store.is_database ? std::vector{store} : std::vector<StoreParam>{};
 }
 
 // A table of a real database, made by its migrator.
