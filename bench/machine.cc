@@ -69,6 +69,15 @@ std::string LoadAverage() {
   return StrCat(one, " ", five, " ", fifteen);
 }
 
+std::chrono::duration<double> BusyTime() {
+  std::ifstream file("/proc/stat");
+  std::string cpu;
+  double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0;
+  file >> cpu >> user >> nice >> system >> idle >> iowait >> irq >> softirq;
+  const double ticks = user + nice + system + irq + softirq;
+  return std::chrono::duration<double>(ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
 std::vector<std::pair<std::string, std::string>> DescribeMachine(const std::string& folder) {
   return {{"outboxd", std::string(Version())},
           {"CPU", StrCat(Field("/proc/cpuinfo", "model name"), ", ",

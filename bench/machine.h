@@ -1,6 +1,7 @@
 // What a reader must know of the machine to make sense of a rate.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,5 +13,8 @@ std::vector<std::pair<std::string, std::string>> DescribeMachine(const std::stri
 
 // "0.52 0.71 0.80": the load averages now.
 std::string LoadAverage();
+
+// How long all processors together have been busy since the machine started, whoever used them.
+std::chrono::duration<double> BusyTime();
 
 }  // namespace outbox::bench

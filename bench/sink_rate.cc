@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <thread>
 #include <vector>
 
 #include "base/text.h"
+#include "bench/machine.h"
 #include "bench/raw/raw_client.h"
 #include "bench/relay_run.h"
 #include "bench/scenario.h"
@@ -46,21 +48,28 @@ Message SampleMessage(const Scratch& scratch) {
   return message;
 }
 
+using Seconds = std::chrono::duration<double>;
+
 // What was sent in all turns.
 struct Total {
   double rate() const { return static_cast<double>(sent) / took.count(); }
+  // Processor time of client and server together.
+  Seconds cost() const { return busy / static_cast<double>(sent); }
 
   std::size_t sent = 0;
-  std::chrono::duration<double> took{0};
+  Seconds took{0};
+  Seconds busy{0};
 };
 
 Status SendRaw(RawClient& client, const Message& sample, std::size_t window, Total& total) {
   const auto start = steady_clock::now();
+  const Seconds busy = BusyTime();
   while (steady_clock::now() - start < kTurn) {
     OUTBOX_RETURN_IF_ERROR(client.Send(sample, window * 8, window));
     total.sent += window * 8;
   }
   total.took += steady_clock::now() - start;
+  total.busy += BusyTime() - busy;
   return Status::Ok();
 }
 
@@ -105,14 +114,16 @@ const std::array kPlans{
 
 // A relay that drains the table by one of the plans.
 struct RelayRates {
-  double nowhere = 0;  // to a sink that takes everything at once: what the table gives
+  double nowhere = 0;       // to a sink that takes everything at once: what the table gives
+  Seconds nowhere_cost{0};  // of a message, in processor time of relay and database together
   double relay = 0;
 };
 
 // One round: each on an empty destination, or on a table filled anew.
 struct Rates {
   double raw = 0;
-  double sink = 0;  // the sink alone
+  Seconds raw_cost{0};  // of a message
+  double sink = 0;      // the sink alone
   std::array<RelayRates, kPlans.size()> relays;
 };
 
@@ -121,7 +132,9 @@ Result<RelayRates> MeasureRelay(Scratch& scratch, const DrainPlan& plan, RawClie
                                 std::size_t count) {
   RelayRates rates;
   OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
+  const Seconds busy = BusyTime();
   OUTBOX_ASSIGN_OR_RETURN(rates.nowhere, RelayRate(scratch, plan, count));
+  rates.nowhere_cost = (BusyTime() - busy) / static_cast<double>(count);
   OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
   OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
   OUTBOX_ASSIGN_OR_RETURN(rates.relay, RelayRate(scratch, plan, count, sink));
@@ -145,6 +158,7 @@ Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
   }
   sink->Close(Deadline::After(kPublishTimeout));
   rates.raw = raw.rate();
+  rates.raw_cost = raw.cost();
   rates.sink = alone.rate();
   for (std::size_t i = 0; i < kPlans.size(); ++i) {
     OUTBOX_ASSIGN_OR_RETURN(rates.relays[i],
@@ -153,7 +167,14 @@ Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
   return rates;
 }
 
-// The figures of one sink, each compared in two ways.
+// What a relay could reach if nothing ever waited: raw client and table at once, on processors that
+// both of them need.
+double Limit(const Rates& rates, const RelayRates& relay) {
+  const Seconds cost = rates.raw_cost + relay.nowhere_cost;
+  return std::min({rates.raw, relay.nowhere, std::thread::hardware_concurrency() / cost.count()});
+}
+
+// The figures of one sink, a relay's compared in three ways.
 class SinkFigures {
  public:
   SinkFigures(std::string_view scheme, std::string_view store) {
@@ -171,6 +192,7 @@ class SinkFigures {
       against_slower_[i] = figure(what, "raw client or table, the slower");
       against_raw_[i] = figure(what, "raw client");
       against_raw_[i].bar.reset();
+      against_limit_[i] = figure(what, "raw client and table at once");
     }
   }
 
@@ -178,11 +200,14 @@ class SinkFigures {
     alone_.rounds.push_back(rates.sink);
     alone_.baseline.push_back(rates.raw);
     for (std::size_t i = 0; i < kPlans.size(); ++i) {
-      const auto [nowhere, relay] = rates.relays[i];
-      against_slower_[i].rounds.push_back(relay);
-      against_slower_[i].baseline.push_back(std::min(rates.raw, nowhere));
-      against_raw_[i].rounds.push_back(relay);
-      against_raw_[i].baseline.push_back(rates.raw);
+      const RelayRates& measured = rates.relays[i];
+      const auto add = [&](Figure& figure, double baseline) {
+        figure.rounds.push_back(measured.relay);
+        figure.baseline.push_back(baseline);
+      };
+      add(against_slower_[i], std::min(rates.raw, measured.nowhere));
+      add(against_raw_[i], rates.raw);
+      add(against_limit_[i], Limit(rates, measured));
     }
   }
 
@@ -191,6 +216,7 @@ class SinkFigures {
     for (std::size_t i = 0; i < kPlans.size(); ++i) {
       run.Add(std::move(against_slower_[i]));
       run.Add(std::move(against_raw_[i]));
+      run.Add(std::move(against_limit_[i]));
     }
   }
 
@@ -198,6 +224,7 @@ class SinkFigures {
   Figure alone_;
   std::array<Figure, kPlans.size()> against_slower_;
   std::array<Figure, kPlans.size()> against_raw_;
+  std::array<Figure, kPlans.size()> against_limit_;
 };
 
 Status MeasureSink(Run& run, Scratch& scratch, const std::string& given) {
@@ -212,12 +239,14 @@ Status MeasureSink(Run& run, Scratch& scratch, const std::string& given) {
     OUTBOX_ASSIGN_OR_RETURN(const Rates rates, MeasureRound(scratch, *raw_client, sink,
                                                             run.messages() / kPartOfMessages));
     figures.Add(rates);
-    run.Progress(StrCat(uri.scheme, ": raw client ", FormatNumber(rates.raw), ", sink alone ",
-                        FormatNumber(rates.sink)));
+    run.Progress(StrCat(uri.scheme, ": raw client ", FormatNumber(rates.raw), " (",
+                        FormatNumber(rates.raw_cost.count() * 1e6),
+                        " µs of a processor each), sink alone ", FormatNumber(rates.sink)));
     for (std::size_t i = 0; i < kPlans.size(); ++i) {
       run.Progress(StrCat(uri.scheme, ", ", Describe(kPlans[i]), ": relay ",
                           FormatNumber(rates.relays[i].relay), ", into nowhere ",
-                          FormatNumber(rates.relays[i].nowhere)));
+                          FormatNumber(rates.relays[i].nowhere), " (",
+                          FormatNumber(rates.relays[i].nowhere_cost.count() * 1e6), " µs)"));
     }
   }
   figures.Report(run);

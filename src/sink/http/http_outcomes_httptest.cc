@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -195,7 +196,23 @@ TEST_F(HttpOutcomes, RequestsAreInFlightTogether) {
     return Reply{.status = all ? 200 : 500};
   }});
   const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=16&", kAllow));
-  for (const Status& status : PublishAll(*sink, SomeMessages(16))) EXPECT_OK(status);
+  const auto publish = [&] { return PublishAll(*sink, SomeMessages(8)); };
+  ASSERT_EQ(sink->traits().concurrency, 2U);
+  auto beside = std::async(std::launch::async, publish);
+  for (const Status& status : publish()) EXPECT_OK(status);
+  for (const Status& status : beside.get()) EXPECT_OK(status);
+}
+
+TEST_F(HttpOutcomes, OneCallUsesAllThereAreWhenTheyAreFew) {
+  std::atomic<int> waiting = 0;
+  const auto server = HttpServer::Start({.handler = [&](const HttpServer::Request&) {
+    ++waiting;
+    const bool all = outbox::testing::WaitFor([&] { return waiting >= 15; }, seconds(20));
+    return Reply{.status = all ? 200 : 500};
+  }});
+  const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=15&", kAllow));
+  ASSERT_EQ(sink->traits().concurrency, 1U);
+  for (const Status& status : PublishAll(*sink, SomeMessages(15))) EXPECT_OK(status);
 }
 
 TEST_F(HttpOutcomes, TheRequestIsWhatTheAddressSays) {

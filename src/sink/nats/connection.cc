@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "sink/nats/classify_error.h"
+#include "sink/nats/message_bin.h"
 #include "sink/nats/nkey.h"
 
 namespace outbox::sink {
@@ -25,7 +26,7 @@ std::shared_ptr<AckBox> BoxOf(void* closure) {
 }
 
 void OnAnswer(natsConnection*, natsSubscription*, natsMsg* raw, void* closure) {
-  const NatsMessage message(raw);
+  NatsMessage message(raw);
   const auto box = BoxOf(closure);
   if (box == nullptr) return;
   const char* const data = natsMsg_GetData(raw);
@@ -34,6 +35,8 @@ void OnAnswer(natsConnection*, natsSubscription*, natsMsg* raw, void* closure) {
   AckBox::Ack ack{.stored = IsPlainPubAck(body), .no_responders = natsMsg_IsNoResponders(raw)};
   if (!ack.stored) ack.body = body;
   box->Put(natsMsg_GetSubject(raw), std::move(ack));
+  thread_local MessageBin bin;  // the thread is this subscription's
+  bin.Add(std::move(message));
 }
 
 void OnError(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {

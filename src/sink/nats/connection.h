@@ -21,8 +21,6 @@
 
 namespace outbox::sink {
 
-using NatsMessage = base::UniqueHandle<natsMsg, natsMsg_Destroy>;
-
 class NatsConnection {
  public:
   // Connects to the first endpoint that lets us in and answers a ping. Fails with the last

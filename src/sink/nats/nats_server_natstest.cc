@@ -1,41 +1,24 @@
 // The NATS sink against a server, beyond what every sink must do.
-#include <atomic>
 #include <set>
-#include <thread>
 
 #include "sink/nats/nats_sink.h"
 #include "tests/conformance/nats_server.h"
+#include "tests/conformance/sink_producer.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::Messages;
 using testing::NatsServer;
 using ::testing::Not;
+using testing::Producer;
+using testing::Publish;
+using testing::Soon;
 using testing::WaitFor;
 
 constexpr const char* kStream = "ORDERS";
-
-Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
-
-std::vector<Message> Messages(std::size_t count, const std::string& payload = "{}") {
-  std::vector<Message> messages(count);
-  for (Message& message : messages) {
-    message.id = Uuid::NewV7();
-    message.topic = "orders.order.created.v1";
-    message.payload = payload;
-    message.attempt = 1;
-  }
-  return messages;
-}
-
-std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages,
-                            Deadline deadline = Soon()) {
-  std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
-  sink.Publish(messages, results, deadline);
-  return results;
-}
 
 class NatsSinkTest : public ::testing::Test {
  protected:
@@ -205,50 +188,6 @@ TEST_F(NatsSinkTest, ReturnsByItsDeadlineWhenTheServerReadsNothing) {
   }
   EXPECT_LT(took, std::chrono::seconds(10));
 }
-
-// Publishes without end from a thread of its own, again what was not confirmed.
-class Producer {
- public:
-  explicit Producer(std::shared_ptr<Sink> sink)
-      : sink_(std::move(sink)), thread_([this] { Run(); }) {}
-  ~Producer() { Stop(); }
-
-  void Stop() {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  std::size_t confirmed() const { return confirmed_count_; }
-  // After Stop.
-  const std::set<std::string>& ids() const { return ids_; }
-
- private:
-  void Run() {
-    while (!stop_) {
-      auto messages = Messages(50);
-      while (!messages.empty() && !stop_) {
-        const auto results = Publish(*sink_, messages);
-        std::vector<Message> again;
-        for (std::size_t i = 0; i < messages.size(); ++i) {
-          if (results[i].ok()) {
-            ids_.insert(messages[i].id.ToString());
-          } else {
-            EXPECT_NE(results[i].disposition(), Disposition::kPermanent) << results[i].ToString();
-            again.push_back(messages[i]);
-          }
-        }
-        confirmed_count_ = ids_.size();
-        if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        messages = std::move(again);
-      }
-    }
-  }
-
-  const std::shared_ptr<Sink> sink_;
-  std::atomic<bool> stop_ = false;
-  std::atomic<std::size_t> confirmed_count_ = 0;
-  std::set<std::string> ids_;
-  std::thread thread_;
-};
 
 TEST_F(NatsSinkTest, WhatWasConfirmedIsThereOnceWhateverKillsTheServer) {
   Producer producer(Make());

@@ -12,6 +12,7 @@
 #include "sink/metadata.h"
 #include "sink/nats/classify_error.h"
 #include "sink/nats/connection.h"
+#include "sink/nats/message_bin.h"
 #include "sink/nats/options.h"
 #include "sink/nats/subject.h"
 
@@ -94,6 +95,7 @@ class NatsSink final : public Sink {
     NatsConnection& connection = *call.connection;
     call.sent.reserve(batch.size());
     std::size_t room = 0;
+    MessageBin bin;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (room == 0) room = AwaitRoom(call, batch.size() - i, deadline);
       if (room == 0) {
@@ -104,7 +106,7 @@ class NatsSink final : public Sink {
       }
       --room;
       std::string subject = options_.subject.Render(batch[i]);
-      const auto message = MakeMessage(call, batch[i], subject, i);
+      auto message = MakeMessage(call, batch[i], subject, i);
       if (!message.ok()) {
         results[i] = message.error();
         call.answers->GiveBack(1);
@@ -112,6 +114,7 @@ class NatsSink final : public Sink {
       }
       call.sent.push_back({i, std::move(subject)});
       const natsStatus status = connection.Publish(message->get());
+      bin.Add(std::move(*message));
       if (status == NATS_OK) continue;
       call.sent.pop_back();
       call.answers->Put(i, {});

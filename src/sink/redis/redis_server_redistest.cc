@@ -1,41 +1,24 @@
 // The Redis sink against a server, beyond what every sink must do.
-#include <atomic>
-#include <mutex>
 #include <set>
-#include <thread>
 
 #include "sink/redis/redis_sink.h"
 #include "tests/conformance/redis_server.h"
+#include "tests/conformance/sink_producer.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::Messages;
 using ::testing::Not;
+using testing::Producer;
+using testing::Publish;
 using testing::RedisServer;
+using testing::Soon;
 using testing::WaitFor;
 
 constexpr const char* kStream = "orders.order.created.v1";
-
-Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
-
-std::vector<Message> Messages(std::size_t count, const std::string& payload = "{}") {
-  std::vector<Message> messages(count);
-  for (Message& message : messages) {
-    message.id = Uuid::NewV7();
-    message.topic = kStream;
-    message.payload = payload;
-    message.attempt = 1;
-  }
-  return messages;
-}
-
-std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages) {
-  std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
-  sink.Publish(messages, results, Soon());
-  return results;
-}
 
 class RedisSinkTest : public ::testing::Test {
  protected:
@@ -235,52 +218,6 @@ TEST_F(RedisSinkTest, TheNextEndpointIsTriedWhenOneIsAway) {
       base::StrCat("redis://app:secret@127.0.0.1:", testing::FreePort(), ",", server_->address()));
   EXPECT_OK(Publish(*sink, Messages(1))[0]);
 }
-
-// Publishes without end from a thread of its own, again what was not confirmed.
-class Producer {
- public:
-  explicit Producer(std::shared_ptr<Sink> sink)
-      : sink_(std::move(sink)), thread_([this] { Run(); }) {}
-  ~Producer() { Stop(); }
-
-  void Stop() {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  std::size_t confirmed() const { return confirmed_count_; }
-  // After Stop.
-  const std::set<std::string>& ids() const { return ids_; }
-
-  static constexpr std::size_t kWindow = 50;
-
- private:
-  void Run() {
-    while (!stop_) {
-      auto messages = Messages(kWindow);
-      while (!messages.empty() && !stop_) {
-        const auto results = Publish(*sink_, messages);
-        std::vector<Message> again;
-        for (std::size_t i = 0; i < messages.size(); ++i) {
-          if (results[i].ok()) {
-            ids_.insert(messages[i].id.ToString());
-          } else {
-            EXPECT_NE(results[i].disposition(), Disposition::kPermanent) << results[i].ToString();
-            again.push_back(messages[i]);
-          }
-        }
-        confirmed_count_ = ids_.size();
-        if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        messages = std::move(again);
-      }
-    }
-  }
-
-  const std::shared_ptr<Sink> sink_;
-  std::atomic<bool> stop_ = false;
-  std::atomic<std::size_t> confirmed_count_ = 0;
-  std::set<std::string> ids_;
-  std::thread thread_;
-};
 
 class RedisKillTest : public RedisSinkTest, public ::testing::WithParamInterface<const char*> {};
 
