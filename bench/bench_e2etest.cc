@@ -59,8 +59,8 @@ TEST_F(BenchTest, ComparesSinksWithRawClientsOnStandIns) {
            "--sink", "http", "--sink", "kafka", "--json", json_});
   ASSERT_EQ(bench.exit_code, 0) << bench.standard_output << bench.standard_error;
   const auto report = nlohmann::json::parse(std::ifstream(json_));
-  // Each sink alone, and a relay with it, draining in two ways and compared in two ways.
-  ASSERT_EQ(report.at("figures").size(), 10);
+  // Each sink alone, and a relay with it, draining in two ways and compared in three ways.
+  ASSERT_EQ(report.at("figures").size(), 14);
   for (const auto& figure : report.at("figures")) {
     EXPECT_GT(figure.at("value").at("median").get<double>(), 0) << figure;
     EXPECT_GT(figure.at("ratio").at("median").get<double>(), 0) << figure;

@@ -149,6 +149,8 @@ Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
   Rates rates;
   Total raw;
   Total alone;
+  // First, since its errors say which destination is away.
+  OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
   OUTBOX_RETURN_IF_ERROR(sink->Open(Deadline::After(kPublishTimeout)));
   for (int turn = 0; turn < kTurns; ++turn) {
     OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
