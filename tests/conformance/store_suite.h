@@ -8,6 +8,7 @@
 #include "tests/conformance/attempt_table_suite.h"
 #include "tests/conformance/control_suite.h"
 #include "tests/conformance/inspect_suite.h"
+#include "tests/conformance/lane_suite.h"
 #include "tests/conformance/operate_suite.h"
 #include "tests/conformance/relay_store_suite.h"
 #include "tests/conformance/split_suite.h"
@@ -18,5 +19,6 @@
   INSTANTIATE_TEST_SUITE_P(name, AttemptSuite, ::testing::Values(param), StoreParamName);      \
   INSTANTIATE_TEST_SUITE_P(name, AttemptTableSuite, ::testing::Values(param), StoreParamName); \
   INSTANTIATE_TEST_SUITE_P(name, ControlSuite, ::testing::Values(param), StoreParamName);      \
+  INSTANTIATE_TEST_SUITE_P(name, LaneSuite, ::testing::Values(param), StoreParamName);         \
   INSTANTIATE_TEST_SUITE_P(name, OperateSuite, ::testing::Values(param), StoreParamName);      \
   INSTANTIATE_TEST_SUITE_P(name, SplitSuite, ::testing::Values(param), StoreParamName)
