@@ -168,7 +168,7 @@ TEST_P(LaneSuite, AttemptsAndErrorCarryOverToTheDelivery) {
 }
 
 TEST_P(LaneSuite, AnAttemptThatWasCutOffIsInDoubtAlsoAsADelivery) {
-  Enqueue(Event("lane"));
+  Enqueue(Event());
   const auto splitter = OpenWithLanes();
   EXPECT_EQ(Lease(*splitter, Asks("hook", 10, 1ms))->size(), 1u);
   const auto again = Lease(*splitter, Asks("hook", 10, 1ms));
@@ -306,9 +306,10 @@ TEST_P(LaneSuite, AttemptsAreNotedWithTheirDestination) {
   SettleAll(*Lease(*splitter, Asks("hook")), Kind::kDelivered);
   const auto inspect = fixture().backend()->OpenInspect(fixture().table(), Soon());
   ASSERT_OK(inspect);
+  const auto attempts = (*inspect)->Attempts(store::Scope::All(), id, Soon());
+  ASSERT_OK(attempts);
   std::string history;
-  for (const store::Attempt& attempt :
-       (*inspect)->Attempts(store::Scope::All(), id, Soon()).value()) {
+  for (const store::Attempt& attempt : *attempts) {
     history += std::to_string(attempt.attempt) + " " + attempt.worker + " " +
                std::string(ToString(attempt.result)) + " " + attempt.destination + "\n";
   }
