@@ -32,7 +32,7 @@ class LaneStore final : public store::RelayStore {
  public:
   static constexpr std::chrono::milliseconds kLookEvery{100};
   // While the lane is busy, not more often than this.
-  static constexpr std::chrono::milliseconds kLookAgainAfter{20};
+  static constexpr std::chrono::milliseconds kLookAgainAfter{50};
 
   // `deliveries` is opened for the destination.
   LaneStore(std::unique_ptr<store::RelayStore> deliveries, std::shared_ptr<LaneBoard> board,
