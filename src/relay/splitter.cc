@@ -109,11 +109,14 @@ store::SplitRequest Splitter::MakeRequest() {
   store::SplitRequest request{
       .limit = options_.batch_size,
       .lanes = board_->BeginRound(SteadyClock::now(), in_the_way ? kPatienceCrowded : kPatience)};
-  if (lanes_only_) {
-    std::size_t room = 0;
-    for (const store::LaneRequest& lane : request.lanes) room += lane.claim.limit;
-    if (room > 0) request.limit = std::min(request.limit, room);
+  // No more than what they take, unless messages of one that waits may be in the others' way.
+  std::size_t room = 0;
+  bool all_take = true;
+  for (const store::LaneRequest& lane : request.lanes) {
+    room += lane.claim.limit;
+    all_take = all_take && lane.claim.limit > 0;
   }
+  if (lanes_only_ && all_take && room > 0) request.limit = std::min(request.limit, room);
   return request;
 }
 
@@ -166,7 +169,7 @@ void Splitter::GiveBack(std::vector<std::unique_ptr<store::Claim>> claims, Deadl
   for (const auto& claim : claims) {
     const Status given_back = relay::GiveBack(*claim, deadline);
     if (!given_back.ok()) {
-      observer_->OnStoreError(options_.table, "give back", given_back, Duration::zero());
+      observer_->OnStoreError(options_.table, "release", given_back, Duration::zero());
     }
     for (const Message& message : claim->exhausted()) {
       observer_->OnDead(message, Status::Permanent(Code::kInternal, "attempts used up in crashes"));
