@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "bench/child.h"
+#include "bench/relay_run.h"
 #include "bench/scenario.h"
 
 namespace outbox::bench {
@@ -18,6 +19,8 @@ using base::StrCat;
 using std::chrono::steady_clock;
 
 constexpr double kWithTheOtherDown = 0.9;
+constexpr double kOneSinkPostgres = 0.8;
+constexpr double kOneSinkSqlite = 0.6;
 // Two deliveries for each message take their time.
 constexpr std::size_t kPartFannedOut = 4;
 constexpr std::chrono::minutes kFanOutTimeout{10};
@@ -116,6 +119,38 @@ Status MeasureFanOut(Run& run, Scratch& scratch, const std::string& folder) {
   return Status::Ok();
 }
 
+// A message with one destination keeps its state in its own row: routes may not cost much.
+Status MeasureOneSink(Run& run, Scratch& scratch) {
+  const std::size_t count = run.messages();
+  const DrainPlan plan;
+  const bool sqlite = scratch.store() == "SQLite";
+  Figure figure{.scenario = "fan-out",
+                .store = std::string(scratch.store()),
+                .what = "one destination through routes, lease, kept",
+                .unit = "events/s",
+                .against = "a table without routes",
+                .bar = Bar::AtLeast(sqlite ? kOneSinkSqlite : kOneSinkPostgres)};
+  for (int round = 0; round < run.rounds(); ++round) {
+    OUTBOX_RETURN_IF_ERROR(run.CheckInterrupted());
+    double plain = 0;
+    double routed = 0;
+    // Who goes first changes: what else the machine does meets both.
+    for (const bool through_routes : {round % 2 == 0, round % 2 != 0}) {
+      OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
+      OUTBOX_ASSIGN_OR_RETURN(
+          (through_routes ? routed : plain),
+          through_routes ? RoutedRate(scratch, plan, count) : RelayRate(scratch, plan, count));
+    }
+    figure.rounds.push_back(routed);
+    figure.baseline.push_back(plain);
+    run.Progress(StrCat("fan-out, ", figure.store, ": ", FormatNumber(routed),
+                        " to one sink through routes, ", FormatNumber(plain), " without"));
+  }
+  OUTBOX_RETURN_IF_ERROR(scratch.Fill(0));
+  run.Add(std::move(figure));
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status FanOut(Run& run) {
@@ -126,6 +161,7 @@ Status FanOut(Run& run) {
   Status status;
   for (Scratch* scratch : run.stores()) {
     status = MeasureFanOut(run, *scratch, folder);
+    if (status.ok()) status = MeasureOneSink(run, *scratch);
     if (!status.ok()) break;
   }
   std::error_code ignored;

@@ -27,4 +27,7 @@ std::string Describe(const DrainPlan& plan);
 Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count,
                          std::shared_ptr<Sink> sink = nullptr);
 
+// The same through a route that leads every message to one sink.
+Result<double> RoutedRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count);
+
 }  // namespace outbox::bench

@@ -66,6 +66,7 @@ class RelayObserver {
   virtual void OnLeaseLost(const Message& message) { (void)message; }
 
   // Messages of a table with routes were split into deliveries; `unrouted` of them had no route.
+  // Those that stay in their own rows are not among them.
   virtual void OnSplit(std::string_view table, std::size_t messages, std::size_t deliveries,
                        std::size_t unrouted, Duration took) {
     (void)table, (void)messages, (void)deliveries, (void)unrouted, (void)took;

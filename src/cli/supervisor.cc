@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 #include "cli/database.h"
+#include "relay/lane_store.h"
+#include "relay/relay_id.h"
+#include "relay/start_relay.h"
 #include "sink/decorate/circuit_breaker.h"
 #include "sink/decorate/rate_limit.h"
 #include "sink/decorate/tuned.h"
@@ -85,7 +88,16 @@ store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
           .filter = settings.relay.filter,
           .unrouted = settings.unrouted.value_or(message::Unrouted::kKeep),
           .completion = settings.relay.completion,
-          .keep_delivered = settings.relay.retention.count() > 0};
+          .keep_delivered = settings.relay.retention.count() > 0,
+          .attempt_history = settings.relay.attempt_history};
+}
+
+std::shared_ptr<relay::LaneBoard> MakeBoard(const config::TableConfig& table) {
+  std::vector<std::string> names;
+  for (const config::Destination& destination : table.destinations) {
+    names.push_back(destination.name);
+  }
+  return std::make_shared<relay::LaneBoard>(names, std::chrono::steady_clock::now());
 }
 
 }  // namespace
@@ -106,25 +118,23 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(
   std::unique_ptr<Supervisor> supervisor(new Supervisor(signals));
   auto control = backend->OpenControl();
   OUTBOX_ASSIGN_OR_RETURN(const auto holds, HoldsAtStart(*control));
+  for (const config::TableConfig& table : config.tables) {
+    if (!table.relays || table.routes.empty()) continue;
+    supervisor->boards_[table.name] = MakeBoard(table);
+  }
   for (auto& [settings, sink] : sinks) {
     RelayOptions relay_options = settings->relay;
     const std::string display = backend->DisplayName(relay_options.table);
     relay_options.start_held =
         store::FindHold(holds, display, relay_options.destination) != nullptr;
-    OUTBOX_ASSIGN_OR_RETURN(auto relay,
-                            Relay::Start(database, relay_options, std::move(sink), observer));
-    supervisor->relays_.push_back({.table = relay_options.table,
-                                   .display = display,
-                                   .destination = relay_options.destination,
-                                   .single_active = relay_options.single_active,
-                                   .held = relay_options.start_held,
-                                   .relay = std::move(relay)});
+    OUTBOX_ASSIGN_OR_RETURN(
+        auto running, supervisor->StartRelay(database, std::move(relay_options), std::move(sink),
+                                             display, observer));
+    supervisor->relays_.push_back(std::move(running));
   }
   for (const config::TableConfig& table : config.tables) {
     if (!table.relays || table.routes.empty()) continue;
-    OUTBOX_ASSIGN_OR_RETURN(auto store,
-                            backend->OpenSplit(SplitOptionsOf(table), CommandDeadline()));
-    OUTBOX_RETURN_IF_ERROR(supervisor->StartSplit(*backend, table, std::move(store), observer));
+    OUTBOX_RETURN_IF_ERROR(supervisor->StartSplit(*backend, table, observer));
   }
   for (const config::TableConfig& table : config.tables) {
     if (!options.cleaners || !table.cleans) continue;
@@ -154,10 +164,43 @@ void Supervisor::StartHeartbeat(std::unique_ptr<store::ControlStore> control,
                                        std::move(beating), observer);
 }
 
-Status Supervisor::StartSplit(const store::Backend& backend, const config::TableConfig& table,
-                              std::unique_ptr<store::SplitStore> store,
+Result<Supervisor::Running> Supervisor::StartRelay(const std::string& database,
+                                                   RelayOptions options, std::shared_ptr<Sink> sink,
+                                                   std::string display,
+                                                   const std::shared_ptr<RelayObserver>& observer) {
+  // Its name is in the leases that the splitter makes for it.
+  if (options.relay_id.empty()) options.relay_id = relay::MakeRelayId();
+  relay::StoreWrapper wrap;
+  if (!options.destination.empty()) {
+    wrap = [board = boards_.at(options.table), destination = options.destination](auto store) {
+      return std::make_unique<relay::LaneStore>(
+          std::move(store), board, relay::LaneStoreOptions{.destination = destination});
+    };
+  }
+  OUTBOX_ASSIGN_OR_RETURN(auto relay,
+                          relay::StartRelay(database, options, std::move(sink), observer, wrap));
+  return Running{.table = options.table,
+                 .display = std::move(display),
+                 .destination = options.destination,
+                 .single_active = options.single_active,
+                 .held = options.start_held,
+                 .store = relay::StoreOptionsOf(options),
+                 .relay = std::move(relay)};
+}
+
+Status Supervisor::StartSplit(store::Backend& backend, const config::TableConfig& table,
                               const std::shared_ptr<RelayObserver>& observer) {
   const std::string display = backend.DisplayName(table.name);
+  const auto& board = boards_.at(table.name);
+  store::SplitOptions split_options = SplitOptionsOf(table);
+  std::vector<Relay*> relays;
+  for (const Running& running : relays_) {
+    if (running.table != table.name) continue;
+    relays.push_back(running.relay.get());
+    split_options.lanes.push_back(running.store);
+    board->OnLeft(running.destination, [relay = running.relay.get()] { relay->Wake(); });
+  }
+  OUTBOX_ASSIGN_OR_RETURN(auto store, backend.OpenSplit(split_options, CommandDeadline()));
   OUTBOX_ASSIGN_OR_RETURN(const auto waiting, store->WaitingDestinations(CommandDeadline()));
   for (const std::string& destination : waiting) {
     const bool served =
@@ -167,10 +210,6 @@ Status Supervisor::StartSplit(const store::Backend& backend, const config::Table
       observer->OnNotice(display, base::StrCat("deliveries wait for the sink '", destination,
                                                "', to which no route leads any more"));
     }
-  }
-  std::vector<Relay*> relays;
-  for (const Running& running : relays_) {
-    if (running.table == table.name) relays.push_back(running.relay.get());
   }
   const RelayOptions& options = table.settings.relay;
   splitters_.push_back(relay::Splitter::Start(
@@ -183,7 +222,7 @@ Status Supervisor::StartSplit(const store::Backend& backend, const config::Table
       [relays] {
         for (Relay* relay : relays) relay->Wake();
       },
-      observer));
+      observer, board));
   return Status::Ok();
 }
 

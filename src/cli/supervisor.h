@@ -1,9 +1,10 @@
 // Supervisor: the relays, splitters and cleaners of a configuration and the process's heartbeat,
-// started together and stopped together. A table with routes has a splitter, and a relay for each
-// of its sinks.
+// started together and stopped together. A table with routes has a splitter, a relay for each of
+// its sinks, and a board between them.
 #pragma once
 
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,13 +61,16 @@ class Supervisor {
     std::string destination;  // empty: the table's only sink
     bool single_active = false;
     bool held = false;  // it was started so
+    store::RelayStoreOptions store;
     std::unique_ptr<Relay> relay;
   };
 
   explicit Supervisor(const StopSignals& signals) : signals_(signals) {}
 
-  Status StartSplit(const store::Backend& backend, const config::TableConfig& table,
-                    std::unique_ptr<store::SplitStore> store,
+  Result<Running> StartRelay(const std::string& database, RelayOptions options,
+                             std::shared_ptr<Sink> sink, std::string display,
+                             const std::shared_ptr<RelayObserver>& observer);
+  Status StartSplit(store::Backend& backend, const config::TableConfig& table,
                     const std::shared_ptr<RelayObserver>& observer);
 
   Status WaitForEnd(const Until& until, std::vector<std::future<Status>>& drains);
@@ -78,6 +82,7 @@ class Supervisor {
   void Await(std::vector<std::future<Status>>& stops);
 
   const StopSignals& signals_;
+  std::map<std::string, std::shared_ptr<relay::LaneBoard>> boards_;  // of tables with routes
   std::vector<Running> relays_;
   // Stopped before the relays they wake.
   std::vector<std::unique_ptr<relay::Splitter>> splitters_;

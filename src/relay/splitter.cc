@@ -3,35 +3,58 @@
 #include <algorithm>
 #include <utility>
 
+#include "relay/lane_store.h"
+
 namespace outbox::relay {
 namespace {
+
+using std::chrono::milliseconds;
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kCallTimeout{30};
 constexpr std::chrono::minutes kCompleteEvery{1};
 constexpr std::size_t kCompleteBatch = 1000;
+// How long a lane that was active is waited for: while its messages may be in the others' way, and
+// while they are not.
+constexpr milliseconds kPatienceCrowded{100};
+constexpr milliseconds kPatience{1000};
+// While messages are left alone.
+constexpr milliseconds kLookAgain{50};
+constexpr std::chrono::seconds kGiveBackTimeout{5};
+
+// Lanes are about to ask, and none does.
+bool AllWait(const std::vector<store::LaneRequest>& lanes) {
+  return !lanes.empty() && std::ranges::all_of(lanes, [](const store::LaneRequest& lane) {
+    return lane.claim.limit == 0;
+  });
+}
 
 }  // namespace
 
 Splitter::Splitter(std::unique_ptr<store::SplitStore> store, message::Routes routes,
                    SplitterOptions options, std::function<void()> on_split,
-                   std::shared_ptr<RelayObserver> observer)
+                   std::shared_ptr<RelayObserver> observer, std::shared_ptr<LaneBoard> board)
     : store_(std::move(store)),
       routes_(std::move(routes)),
       options_(std::move(options)),
       on_split_(std::move(on_split)),
       observer_(observer != nullptr ? std::move(observer) : std::make_shared<RelayObserver>()),
+      board_(board != nullptr
+                 ? std::move(board)
+                 : std::make_shared<LaneBoard>(std::vector<std::string>(), SteadyClock::now())),
       random_(base::RandomBits()),
       poll_delay_(options_.poll_min) {}
 
 std::unique_ptr<Splitter> Splitter::Start(std::unique_ptr<store::SplitStore> store,
                                           message::Routes routes, SplitterOptions options,
                                           std::function<void()> on_split,
-                                          std::shared_ptr<RelayObserver> observer) {
+                                          std::shared_ptr<RelayObserver> observer,
+                                          std::shared_ptr<LaneBoard> board) {
   std::unique_ptr<Splitter> splitter(new Splitter(std::move(store), std::move(routes),
                                                   std::move(options), std::move(on_split),
-                                                  std::move(observer)));
+                                                  std::move(observer), std::move(board)));
   splitter->WatchForWork();
+  splitter->board_->OnAsked([self = splitter.get()] { self->Wake(); });
   splitter->thread_ = std::thread([self = splitter.get()] { self->Run(); });
   return splitter;
 }
@@ -46,6 +69,8 @@ void Splitter::Stop() {
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
   watch_.reset();
+  board_->OnAsked(nullptr);
+  GiveBack(board_->Close(), Deadline::After(kGiveBackTimeout));
 }
 
 void Splitter::Wake() {
@@ -70,29 +95,86 @@ void Splitter::Run() {
   Duration wait{0};
   while (Wait(wait)) {
     if (SteadyClock::now() >= complete_at_) CompleteLeftOver();
+    GiveBack(board_->TakeBack(SteadyClock::now()), Deadline::After(kGiveBackTimeout));
     wait = SplitOnce();
+    const auto take_back = board_->next_take_back();
+    if (take_back < SteadyClock::now() + wait) {
+      wait = std::max<Duration>(take_back - SteadyClock::now(), Duration{0});
+    }
   }
 }
 
-Splitter::Duration Splitter::SplitOnce() {
+store::SplitRequest Splitter::MakeRequest() {
+  const bool in_the_way = crowded_ && board_->lanes() > 1;
+  store::SplitRequest request{
+      .limit = options_.batch_size,
+      .lanes = board_->BeginRound(SteadyClock::now(), in_the_way ? kPatienceCrowded : kPatience)};
+  // No more than what they take, unless messages of one that waits may be in the others' way.
+  std::size_t room = 0;
+  bool all_take = true;
+  for (const store::LaneRequest& lane : request.lanes) {
+    room += lane.claim.limit;
+    all_take = all_take && lane.claim.limit > 0;
+  }
+  if (lanes_only_ && all_take && room > 0) request.limit = std::min(request.limit, room);
+  return request;
+}
+
+Result<store::SplitReport> Splitter::Split(const store::SplitRequest& request) {
   const auto started = SteadyClock::now();
-  const auto report = store_->Split(routes_, options_.batch_size, Deadline::After(kCallTimeout));
+  auto report = store_->Split(routes_, request, Deadline::After(kCallTimeout));
+  if (!report.ok()) {
+    board_->EndRound(false);
+    return report;
+  }
+  const auto now = SteadyClock::now();
+  for (store::LaneClaim& left : report->claims) {
+    board_->Leave(left.destination, std::move(left.claim), started, now);
+  }
+  board_->EndRound(report->deliveries > 0);
+  if (report->messages > 0) {
+    observer_->OnSplit(options_.table, report->messages, report->deliveries, report->unrouted,
+                       now - started);
+  }
+  if (report->deliveries > 0 && on_split_) on_split_();
+  return report;
+}
+
+Splitter::Duration Splitter::SplitOnce() {
+  const store::SplitRequest request = MakeRequest();
+  if (lanes_only_ && AllWait(request.lanes)) {
+    board_->EndRound(false);
+    return kLookAgain;
+  }
+  const auto report = Split(request);
   if (!report.ok()) {
     const Duration wait = store_backoff_.Next(random_);
     observer_->OnStoreError(options_.table, "split", report.error(), wait);
     return wait;
   }
   store_backoff_.Reset();
-  if (report->messages == 0) {
+  crowded_ = report->found >= request.limit;
+  if (report->found > 0) lanes_only_ = report->messages == 0;
+  if (report->messages == 0 && report->claims.empty()) {
     const Duration wait = poll_delay_;
     poll_delay_ = std::min<Duration>(poll_delay_ * 2, options_.poll_max);
+    if (report->left_alone > 0) return std::min<Duration>(wait, kLookAgain);
     return wait / 2 + std::chrono::duration_cast<Duration>(wait / 2 * random_.Unit());
   }
-  observer_->OnSplit(options_.table, report->messages, report->deliveries, report->unrouted,
-                     SteadyClock::now() - started);
-  if (report->deliveries > 0 && on_split_) on_split_();
   poll_delay_ = options_.poll_min;
-  return report->messages >= options_.batch_size ? Duration{0} : poll_delay_;
+  return crowded_ && report->left_alone == 0 ? Duration{0} : poll_delay_;
+}
+
+void Splitter::GiveBack(std::vector<std::unique_ptr<store::Claim>> claims, Deadline deadline) {
+  for (const auto& claim : claims) {
+    const Status given_back = relay::GiveBack(*claim, deadline);
+    if (!given_back.ok()) {
+      observer_->OnStoreError(options_.table, "release", given_back, Duration::zero());
+    }
+    for (const Message& message : claim->exhausted()) {
+      observer_->OnDead(message, Status::Permanent(Code::kInternal, "attempts used up in crashes"));
+    }
+  }
 }
 
 void Splitter::CompleteLeftOver() {

@@ -1,4 +1,9 @@
-// Splitter: turns the messages of a table with routes into deliveries, as they come.
+// Splitter: leases the messages of a table with routes for the relays of their destinations, or
+// turns them into deliveries, as they come.
+//
+// Messages that go to one destination are leased in their own rows while the relay of that asks for
+// them on the board. One that takes no more at the moment is waited for a little, less when others
+// may have to wait with it; then its messages become deliveries, and hold up nobody.
 //
 // Once at the start and once a minute it also completes messages whose completion was cut off.
 //
@@ -17,6 +22,7 @@
 #include "outbox/observer.h"
 #include "outbox/options.h"
 #include "relay/backoff.h"
+#include "relay/lane_board.h"
 #include "store/split_store.h"
 
 namespace outbox::relay {
@@ -32,16 +38,19 @@ struct SplitterOptions {
 
 class Splitter {
  public:
-  // `on_split` is called after deliveries were added, to wake the relays that wait for them; the
+  // `on_split` is called after deliveries were added, to wake the relays that wait for them. The
+  // board has the lanes that the store was opened for; null: every message becomes deliveries. The
   // observer may be null.
   static std::unique_ptr<Splitter> Start(std::unique_ptr<store::SplitStore> store,
                                          message::Routes routes, SplitterOptions options,
                                          std::function<void()> on_split,
-                                         std::shared_ptr<RelayObserver> observer);
+                                         std::shared_ptr<RelayObserver> observer,
+                                         std::shared_ptr<LaneBoard> board = nullptr);
   // Stops.
   ~Splitter();
 
-  // Returns when the transaction under way, if any, has ended.
+  // Returns when the transaction under way, if any, has ended, and what was left on the board has
+  // been given back.
   void Stop();
   // Messages may have been committed: look at once.
   void Wake();
@@ -51,11 +60,14 @@ class Splitter {
 
   Splitter(std::unique_ptr<store::SplitStore> store, message::Routes routes,
            SplitterOptions options, std::function<void()> on_split,
-           std::shared_ptr<RelayObserver> observer);
+           std::shared_ptr<RelayObserver> observer, std::shared_ptr<LaneBoard> board);
 
   void Run();
   // Returns how long to wait before the next look.
   Duration SplitOnce();
+  store::SplitRequest MakeRequest();
+  Result<store::SplitReport> Split(const store::SplitRequest& request);
+  void GiveBack(std::vector<std::unique_ptr<store::Claim>> claims, Deadline deadline);
   void CompleteLeftOver();
   void WatchForWork();
   // False when asked to stop.
@@ -66,10 +78,15 @@ class Splitter {
   const SplitterOptions options_;
   const std::function<void()> on_split_;
   const std::shared_ptr<RelayObserver> observer_;
+  const std::shared_ptr<LaneBoard> board_;
   base::SeededRandom random_;
   Backoff store_backoff_;
   Duration poll_delay_;
   std::chrono::steady_clock::time_point complete_at_{};
+  // The last batch was full: somebody's messages may wait behind those that were left alone.
+  bool crowded_ = false;
+  // The last messages found were all for lanes.
+  bool lanes_only_ = false;
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -25,11 +25,13 @@ std::string_view ToString(AttemptResult result) noexcept;
 std::optional<AttemptResult> ParseAttemptResult(std::string_view text) noexcept;
 
 struct Attempt {
-  std::string destination;  // empty for a message without deliveries
-  int attempt = 0;          // starts anew when an operator retries the message
-  std::string worker;       // the relay's name
-  Timestamp started_at{};   // claimed
-  Timestamp ended_at{};     // settled; without an outcome: the lease ran out
+  // Empty where the table has no routes, and of an attempt that was cut off in the message's own
+  // row.
+  std::string destination;
+  int attempt = 0;         // starts anew when an operator retries the message
+  std::string worker;      // the relay's name
+  Timestamp started_at{};  // claimed
+  Timestamp ended_at{};    // settled; without an outcome: the lease ran out
   AttemptResult result = AttemptResult::kNoOutcome;
   std::string error_class;  // as ToString(Disposition); empty when there was no error
   std::string error;

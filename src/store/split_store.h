@@ -1,10 +1,12 @@
-// SplitStore: turns messages that go to several destinations into one delivery each.
+// SplitStore: the only reader of due messages of a table with routes.
 //
-// A message of a table with routes is not claimed itself. It is split, in one transaction, into
-// deliveries with a state of their own; RelayStores opened for a destination claim and settle
-// those. The message is complete when its deliveries are decided.
+// A message that goes to one destination keeps its state in its own row: it is leased there for the
+// relay of that destination, if that has asked for work. Any other is split into deliveries with a
+// state of their own, which RelayStores opened for a destination claim and settle; the message is
+// complete when its deliveries are decided. Both happen in one transaction.
 //
-// Threads: an instance is used by one thread at a time; WatchForWork calls back from its own.
+// Threads: an instance is used by one thread at a time; WatchForWork calls back from its own. The
+// claims follow RelayStore's rules, but for Settle, which any thread may call.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +29,48 @@ struct SplitOptions {
   message::Unrouted unrouted = message::Unrouted::kKeep;
   Completion completion = Completion::kAll;
   bool keep_delivered = true;
+  // Notes attempts that were cut off, of messages in their own rows.
+  AttemptHistory attempt_history = AttemptHistory::kOff;
+  // The relays of this process for which messages may be leased in their own rows; each has a
+  // destination.
+  std::vector<RelayStoreOptions> lanes;
+};
+
+// What the relay of a destination takes now, of messages that go to it alone.
+struct LaneRequest {
+  std::string destination;
+  // A limit of 0: no more at the moment, but soon. Its messages are left alone.
+  ClaimRequest claim;
+};
+
+struct LaneClaim {
+  std::string destination;
+  std::unique_ptr<Claim> claim;
+};
+
+struct SplitRequest {
+  std::size_t limit = 1;
+  // Messages to a destination that is not among these become deliveries.
+  std::vector<LaneRequest> lanes;
 };
 
 struct SplitReport {
-  std::size_t messages = 0;  // found, routed or not
+  std::size_t found = 0;
+  std::size_t messages = 0;  // that became deliveries, or have no route
   std::size_t deliveries = 0;
   std::size_t unrouted = 0;
+  std::size_t left_alone = 0;     // their lane takes no more at the moment
+  std::vector<LaneClaim> claims;  // at most one for each lane
 };
 
 class SplitStore {
  public:
   virtual ~SplitStore() = default;
 
-  // Splits up to `limit` messages that are due, oldest first. Several processes may try at once;
-  // one at a time does it, which keeps deliveries of one key in order, and the others find nothing.
-  virtual Result<SplitReport> Split(const message::Routes& routes, std::size_t limit,
+  // Leases or splits up to `limit` messages that are due, oldest first. Several processes may try
+  // at once; one at a time does it, which keeps deliveries of one key in order, and the others find
+  // nothing. A message that has deliveries already, or an order, is never leased in its own row.
+  virtual Result<SplitReport> Split(const message::Routes& routes, const SplitRequest& request,
                                     Deadline deadline) = 0;
 
   // Completes messages whose deliveries are decided but whose completion was cut off by a crash.

@@ -104,7 +104,7 @@ TEST_P(AttemptTableSuite, DeliveriesAreNotedByDestination) {
   const auto splitter = fixture().backend()->OpenSplit({.table = fixture().table()}, Soon());
   ASSERT_OK(splitter);
   const message::Routes routes({{.topics = "#", .destinations = {"rabbit", "hook"}}});
-  ASSERT_OK((*splitter)->Split(routes, 10, Soon()));
+  ASSERT_OK((*splitter)->Split(routes, {.limit = 10}, Soon()));
   const auto open = [&](const std::string& destination) {
     return OpenRelay({.relay_id = "to-" + destination,
                       .destination = destination,
@@ -127,7 +127,7 @@ TEST_P(AttemptTableSuite, WithoutRetentionDeliveriesTakeTheirHistoryAlong) {
       fixture().backend()->OpenSplit({.table = fixture().table(), .keep_delivered = false}, Soon());
   ASSERT_OK(splitter);
   const message::Routes routes({{.topics = "#", .destinations = {"rabbit", "hook"}}});
-  ASSERT_OK((*splitter)->Split(routes, 10, Soon()));
+  ASSERT_OK((*splitter)->Split(routes, {.limit = 10}, Soon()));
   for (const char* destination : {"rabbit", "hook"}) {
     const auto relay = OpenRelay({.destination = destination,
                                   .keep_delivered = false,

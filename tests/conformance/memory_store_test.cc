@@ -30,6 +30,7 @@ std::unique_ptr<StoreFixture> MakeMemoryFixture() { return std::make_unique<Memo
 
 // What only a database can do.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AttemptTableSuite);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LaneSuite);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OperateSuite);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SplitSuite);
 

@@ -36,9 +36,9 @@ class SplitSuite : public StoreSuite {
     return std::move(opened).value();
   }
   store::SplitReport Split(store::SplitStore& store, const message::Routes& routes) {
-    const auto report = store.Split(routes, 1000, Soon());
+    auto report = store.Split(routes, {.limit = 1000}, Soon());
     EXPECT_OK(report);
-    return report.ok() ? *report : store::SplitReport{};
+    return report.ok() ? *std::move(report) : store::SplitReport{};
   }
   std::unique_ptr<store::RelayStore> OpenFor(const std::string& destination,
                                              Completion completion = Completion::kAll,
@@ -260,7 +260,7 @@ TEST_P(SplitSuite, ManySplittersSplitEachMessageOnce) {
     threads.emplace_back([&] {
       const auto splitter = OpenSplit();
       while (split < 300) {
-        const auto report = splitter->Split(ToBoth(), 17, Soon());
+        const auto report = splitter->Split(ToBoth(), {.limit = 17}, Soon());
         ASSERT_OK(report);
         split += report->messages;
       }

@@ -37,6 +37,37 @@ class Routing : public OnDialect {
                         << route;
     return path;
   }
+  // The same sinks, of which each message goes to one: created to the first, paid to the second.
+  static std::string ConfigureApart(const Stage& stage, const std::string& second,
+                                    const std::string& relay = "") {
+    return Configure(stage, second,
+                     StrCat("topics = \"orders.order.unused.v1\"\n", OneRoute("created", "first"),
+                            OneRoute("paid", "second")),
+                     StrCat("unrouted = \"error\"\n", relay));
+  }
+  static std::string OneRoute(std::string_view what, std::string_view sink) {
+    return StrCat("[[route]]\ntable = \"", kTable, "\"\ntopics = \"orders.order.", what,
+                  ".v1\"\nsinks = [\"", sink, "\"]\n");
+  }
+  // So many for each of the two.
+  static void EnqueueApart(Stage& stage, std::size_t each) {
+    std::vector<NewMessage> messages;
+    for (std::size_t i = 0; i < each; ++i) {
+      messages.push_back({.topic = "orders.order.created.v1", .payload = std::to_string(i)});
+      messages.push_back({.topic = "orders.order.paid.v1", .payload = std::to_string(i)});
+    }
+    ASSERT_TRUE(stage.sql().Execute("BEGIN"));
+    ASSERT_TRUE(stage.sql().EnqueueMany(kTable, messages).ok());
+    ASSERT_TRUE(stage.sql().Execute("COMMIT"));
+  }
+  static std::int64_t Deliveries(Stage& stage) {
+    return stage.sql().Number(StrCat("SELECT count(*) FROM ", kTable, "_delivery"));
+  }
+  static std::int64_t Leases(Stage& stage) {
+    return stage.sql().Number(StrCat("SELECT (SELECT count(*) FROM ", kTable,
+                                     " WHERE locked_until IS NOT NULL) + (SELECT count(*) FROM ",
+                                     kTable, "_delivery WHERE locked_until IS NOT NULL)"));
+  }
   static std::string SecondFile(const Stage& stage) {
     return StrCat("file:", stage.SinkFile("second"), "?fsync=never");
   }
@@ -93,6 +124,102 @@ TEST_P(Routing, ASinkThatIsDownNeitherDelaysNorRepeatsTheOther) {
   }
   EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable, "_delivery")), 1)
       << "an outage costs no attempts";
+}
+
+TEST_P(Routing, OneDestinationKeepsItsStateInTheMessagesRow) {
+  constexpr std::size_t kEach = 300;
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const auto serve = Serve(ConfigureApart(*stage, SecondFile(*stage)));
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach / 3));
+    ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  }
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  EXPECT_EQ(Lines(stage->SinkFile("first")), kEach);
+  EXPECT_EQ(Lines(stage->SinkFile("second")), kEach);
+  EXPECT_EQ(Deliveries(*stage), 0);
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable)), 1);
+}
+
+TEST_P(Routing, ADestinationThatIsDownHoldsUpNoOtherAndCostsNoAttempts) {
+  constexpr std::size_t kEach = 600;
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach / 2));
+  auto serve = Serve(ConfigureApart(*stage, "file:/dev/full"));
+  ASSERT_TRUE(WaitFor([&] {
+    return serve->Errors().find("No space left on device") != std::string::npos;
+  })) << serve->Errors();
+  // Also what comes while it is down.
+  ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach / 2));
+  ASSERT_TRUE(WaitFor([&] { return Lines(stage->SinkFile("first")) == kEach; })) << serve->Errors();
+  // The messages of the one that is down become deliveries, out of the way.
+  EXPECT_TRUE(WaitFor([&] { return Deliveries(*stage) > 0; })) << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  EXPECT_EQ(Leases(*stage), 0);
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT coalesce(max(attempts), 0) FROM ", kTable,
+                                       " WHERE status <> 'delivered'")),
+            0);
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable, "_delivery")), 0);
+
+  serve = Serve(ConfigureApart(*stage, SecondFile(*stage)));
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  for (const char* sink : {"first", "second"}) {
+    EXPECT_EQ(Lines(stage->SinkFile(sink)), kEach) << "none lost, none twice";
+  }
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable, "_delivery")), 1);
+}
+
+TEST_P(Routing, StoppedUnderLoadLeavesNoLeaseOfMessagesWithOneDestination) {
+  constexpr std::size_t kStops = 8;
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const std::string config =
+      ConfigureApart(*stage, SecondFile(*stage), "batch_size = 50\nwindow = 200\n");
+  Producer producer(stage->url(), {.per_transaction = 20});
+  for (std::size_t stop = 0; stop < kStops; ++stop) {
+    const std::size_t before = Lines(stage->SinkFile("first"));
+    const auto serve = Serve(config);
+    ASSERT_TRUE(WaitFor([&] { return Lines(stage->SinkFile("first")) > before; }))
+        << serve->Errors();
+    ASSERT_TRUE(StopServing(*serve)) << serve->Errors();
+    ASSERT_EQ(Leases(*stage), 0) << "after stop " << stop;
+  }
+  producer.Stop();
+  const auto serve = Serve(config);
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  const Verdict verdict = Judge(*stage, "first");
+  PrintVerdict(Name(), verdict, kStops, 0);
+  EXPECT_EQ(verdict.lost + verdict.phantom + verdict.duplicated, 0u);
+}
+
+TEST_P(Routing, KilledAtRandomMomentsLosesNoMessageWithOneDestination) {
+  constexpr std::size_t kWindow = 20;
+  constexpr std::size_t kKills = 10;
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const std::string config =
+      ConfigureApart(*stage, SecondFile(*stage),
+                     StrCat("batch_size = 10\nwindow = ", kWindow, "\nlease = \"1s\"\n"));
+  Producer producer(stage->url(),
+                    {.per_transaction = 20, .transactions_max = Pick<std::size_t>(300, 100)});
+  std::mt19937 random(20261116);
+  std::uniform_int_distribution<int> life_ms(60, 500);
+  for (std::size_t kill = 0; kill < kKills; ++kill) {
+    const auto serve = Serve(config);
+    std::this_thread::sleep_for(milliseconds(life_ms(random)));
+    ASSERT_TRUE(serve->Running()) << "died by itself: " << serve->Errors();
+    serve->Kill();
+  }
+  producer.Stop();
+  const auto serve = Serve(config);
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }, std::chrono::seconds(180)))
+      << serve->Errors();
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  const Verdict verdict = Judge(*stage, "first");
+  PrintVerdict(Name(), verdict, kKills, kKills * kWindow);
+  EXPECT_EQ(verdict.lost, 0u);
+  EXPECT_EQ(verdict.phantom, 0u);
+  EXPECT_LE(verdict.duplicated, kKills * kWindow);
 }
 
 TEST_P(Routing, KilledAtRandomMomentsLosesNothingForEitherSink) {

@@ -1,13 +1,15 @@
 -- Adds the deliveries of messages that are being split. A message that is retried has its deliveries
--- already: those that are dead start anew, those that succeeded are left alone.
+-- already: those that are dead start anew, those that succeeded are left alone. A message that was tried
+-- in its own row hands its attempts on.
 --
--- $1 ids, $2 seqs, $3 destinations, $4 order keys (empty: no order), $5 order_waits (1 or 0):
--- arrays of one length
+-- $1 ids, $2 seqs, $3 destinations, $4 order keys (empty: no order), $5 order_waits (1 or 0),
+-- $6 attempts, $7 last errors (empty: none): arrays of one length
 -- Index: NAME_delivery_pkey.
-INSERT INTO {{delivery}} AS d (id, seq, destination, order_key, order_waits)
-SELECT n.id, n.seq, n.destination, nullif(n.order_key, ''), n.order_waits <> 0
-FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::smallint[])
-  AS n (id, seq, destination, order_key, order_waits)
+INSERT INTO {{delivery}} AS d (id, seq, destination, order_key, order_waits, attempts, last_error)
+SELECT n.id, n.seq, n.destination, nullif(n.order_key, ''), n.order_waits <> 0, n.attempts::integer,
+  nullif(n.last_error, '')
+FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::smallint[], $6::bigint[], $7::text[])
+  AS n (id, seq, destination, order_key, order_waits, attempts, last_error)
 ON CONFLICT (id, destination) DO UPDATE SET
   status = 'pending', attempts = 0, available_at = now(), updated_at = now()
 WHERE d.status = 'dead'

@@ -1,13 +1,22 @@
--- The next messages to be split into deliveries, locked until the end of the transaction.
+-- The next messages to be leased in their own rows or split into deliveries, locked until the end of the
+-- transaction.
 --
 -- $1, $2 floor       available_at and seq after which the scan starts
 -- $3 limit
 -- $4 namespace, $5 topics (regular expressions), $6 tenant: null does not limit
 -- $7 key of the lock that lets one process split at a time; nothing is found without it
 --
--- Index: NAME_claim, forward. Locks: the rows.
-SELECT id, seq, topic, key, available_at FROM {{table}}
+-- Index: NAME_claim, forward; NAME_delivery_pkey for each row. Locks: the rows.
+-- Durability: the commit does not wait for the disk. What a crash of the server takes away is as it was
+-- before; an outcome that depends on it is durable, and everything before it with it.
+SELECT id, seq, topic, key, available_at, ctid, attempts, status = 'processing',
+  CASE status WHEN 'processing' THEN
+      'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
+    ELSE last_error END,
+  (SELECT true FROM {{delivery}} AS d WHERE d.id = m.id LIMIT 1)
+FROM {{table}} AS m
 WHERE (SELECT pg_try_advisory_xact_lock($7::bigint))
+  AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
   AND processed_at IS NULL
   AND (available_at, seq) > ($1::timestamptz, $2::bigint)
   AND available_at <= now()
@@ -17,4 +26,4 @@ WHERE (SELECT pg_try_advisory_xact_lock($7::bigint))
   AND ($6::uuid IS NULL OR (tenant_id = $6) IS TRUE)
 ORDER BY available_at, seq
 LIMIT $3::bigint
-FOR UPDATE SKIP LOCKED
+FOR UPDATE OF m SKIP LOCKED

@@ -13,6 +13,8 @@ UPDATE {{table}} SET
   available_at = CASE $2 WHEN 0 THEN now() + interval '1 minute' WHEN 1 THEN 'infinity'
     ELSE available_at END,
   processed_at = CASE $2 WHEN 2 THEN now() END,
+  locked_by = NULL,
+  locked_until = NULL,
   last_error = 'no route takes the topic ' || topic,
   updated_at = now()
 WHERE id = ANY ($1) AND ($2 <> 2 OR $3)

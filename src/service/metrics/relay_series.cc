@@ -30,7 +30,7 @@ RelaySeries::RelaySeries(prometheus::Registry& registry)
       settle_duration_(AddHistogram(registry, "outbox_settle_duration_seconds",
                                     "Time that the database took to record outcomes.")),
       split_messages_total_(AddCounter(registry, "outbox_split_messages_total",
-                                       "Messages that the splitter took, unrouted ones included.")),
+                                       "Messages that became deliveries, or have no route.")),
       split_deliveries_total_(AddCounter(registry, "outbox_split_deliveries_total",
                                          "Deliveries that messages were split into.")),
       unrouted_total_(AddCounter(registry, "outbox_unrouted_total",

@@ -59,6 +59,15 @@ class ClaimPlanTest : public PostgresTest {
     const std::string left_over = Plan(sql::postgres::kPurgeAttempts, "0, 100");
     EXPECT_THAT(left_over, HasSubstr("Index Scan using orders_outbox_attempt_message"));
     EXPECT_THAT(left_over, HasSubstr("using orders_outbox_pkey"));
+    const std::string candidates =
+        Plan(sql::postgres::kSplitCandidates, "'-infinity', 0, 100, NULL, NULL, NULL, 7");
+    EXPECT_THAT(candidates, HasSubstr("Index Scan using orders_outbox_claim"));
+    EXPECT_THAT(candidates, HasSubstr("using orders_outbox_delivery_pkey"));
+    EXPECT_THAT(candidates, Not(HasSubstr("hashed")));
+    EXPECT_THAT(candidates, Not(HasSubstr("Sort")));
+    EXPECT_THAT(candidates, Not(HasSubstr("Seq Scan")));
+    EXPECT_THAT(Plan(sql::postgres::kSplitLease, "'t', 60000, 5, '{\"(0,1)\"}'"),
+                HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(Plan(sql::postgres::kPurgeDelivered, "0, 10"),
                 HasSubstr("Index Scan using orders_outbox_processed"));
   }
@@ -117,6 +126,40 @@ TEST_F(HotUpdateTest, LeasingAndReleasingAreHotUpdates) {
         Value("SELECT " + column + " FROM pg_stat_user_tables WHERE relname = 'orders_outbox'"));
   };
   ASSERT_TRUE(Eventually([&] { return count("n_tup_upd") == 3 * kRounds * kRows; }))
+      << "updates seen: " << count("n_tup_upd");
+  EXPECT_GE(count("n_tup_hot_upd") / count("n_tup_upd"), 0.95);
+}
+
+TEST_F(HotUpdateTest, LeasingInTheMessagesOwnRowIsAHotUpdate) {
+  constexpr int kRows = 2000;
+  constexpr int kRounds = 3;
+  Insert(kRows);
+  const message::Routes routes(
+      std::vector<message::Route>{{.topics = "#", .destinations = {"hook"}}});
+  for (int round = 0; round < kRounds; ++round) {
+    const auto splitter = backend_->OpenSplit(
+        {.table = kTable, .lanes = {{.table = kTable, .relay_id = "relay", .destination = "hook"}}},
+        Soon());
+    ASSERT_OK(splitter);
+    for (int batch = 0; batch < kRows / 100; ++batch) {
+      const auto report = (*splitter)->Split(
+          routes,
+          {.limit = 100,
+           .lanes = {{.destination = "hook",
+                      .claim = {.limit = 100, .lease = std::chrono::minutes(1)}}}},
+          Soon());
+      ASSERT_OK(report);
+      ASSERT_EQ(report->claims.size(), 1U);
+      store::Claim& claim = *report->claims[0].claim;
+      ASSERT_EQ(claim.size(), 100U);
+      ASSERT_OK(claim.Settle(All(claim, Kind::kReleased), Soon()));
+    }
+  }
+  const auto count = [&](const std::string& column) {
+    return std::stod(
+        Value("SELECT " + column + " FROM pg_stat_user_tables WHERE relname = 'orders_outbox'"));
+  };
+  ASSERT_TRUE(Eventually([&] { return count("n_tup_upd") == 2 * kRounds * kRows; }))
       << "updates seen: " << count("n_tup_upd");
   EXPECT_GE(count("n_tup_hot_upd") / count("n_tup_upd"), 0.95);
 }

@@ -1,6 +1,34 @@
 #include "store/postgres/claimed_messages.h"
 
+#include <algorithm>
+#include <compare>
+
+#include "store/postgres/wire.h"
+
 namespace outbox::store::postgres {
+namespace {
+
+// A row's place in the order in which messages are due, and its number.
+struct DueRow {
+  std::int64_t available_at;
+  std::int64_t seq;
+  int row;
+
+  auto operator<=>(const DueRow&) const = default;
+};
+
+std::vector<DueRow> InDueOrder(const Rows& rows) {
+  std::vector<DueRow> order;
+  order.reserve(static_cast<std::size_t>(rows.size()));
+  for (int row = 0; row < rows.size(); ++row) {
+    order.push_back(
+        {rows.Int8(row, MessageColumns::kAvailableAt), rows.Int8(row, MessageColumns::kSeq), row});
+  }
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+}  // namespace
 
 Message ClaimedMessages::Read(int row) const {
   Message message = ReadMessage(rows_, row, table_);
@@ -17,6 +45,29 @@ const std::vector<Message>& ClaimedMessages::get() const {
     }
   });
   return messages_;
+}
+
+Found ReadClaimed(Rows claimed, const std::string& table, int attempts_more) {
+  Found found;
+  found.messages = std::make_unique<ClaimedMessages>(std::move(claimed), table, attempts_more);
+  const Rows& rows = found.messages->rows();
+  found.rows.reserve(static_cast<std::size_t>(rows.size()));
+  if (rows.size() > 0 && rows.columns() > ClaimColumns::kClaimedAt) {
+    found.claimed_at = rows.Time(0, ClaimColumns::kClaimedAt);
+  }
+  for (const auto& [available_at, seq, row] : InDueOrder(rows)) {
+    const Tid tid = rows.TidAt(row, ClaimColumns::kTid);
+    if (rows.Bool(row, ClaimColumns::kExhausted)) {
+      found.exhausted.push_back(found.messages->Read(row));
+      found.exhausted_tids.push_back(tid);
+      continue;
+    }
+    found.messages->Add(row);
+    found.rows.push_back({.seq = seq, .tid = tid});
+    found.last = {wire::ToTimestamp(available_at), seq};
+    found.any_in_doubt = found.any_in_doubt || rows.Bool(row, ClaimColumns::kInDoubt);
+  }
+  return found;
 }
 
 }  // namespace outbox::store::postgres

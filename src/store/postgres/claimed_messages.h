@@ -7,12 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "outbox/message.h"
 #include "store/postgres/rows.h"
+#include "store/postgres/scan_floor.h"
+#include "store/postgres/settlement.h"
 
 namespace outbox::store::postgres {
 
@@ -48,5 +51,19 @@ class ClaimedMessages {
   mutable std::once_flag made_;
   mutable std::vector<Message> messages_;
 };
+
+// What a claiming statement returned, oldest message first.
+struct Found {
+  std::unique_ptr<ClaimedMessages> messages;
+  std::vector<ClaimedRow> rows;
+  ScanPosition last{};  // of these
+  bool any_in_doubt = false;
+  std::vector<Message> exhausted;
+  std::vector<Tid> exhausted_tids;
+  Timestamp claimed_at{};  // where a history of attempts is kept
+};
+
+// `table` and `attempts_more` as ClaimedMessages'.
+Found ReadClaimed(Rows rows, const std::string& table, int attempts_more);
 
 }  // namespace outbox::store::postgres

@@ -27,9 +27,8 @@ bool AllDelivered(std::span<const Outcome> outcomes) {
   });
 }
 
-// Where the rows are that such a relay claims.
-message::TableName Claimed(const message::TableName& table, const RelayStoreOptions& options) {
-  return options.destination.empty() ? table : table.Deliveries();
+message::TableName Leased(const message::TableName& table, LeasedRows rows) {
+  return rows == LeasedRows::kMessages ? table : table.Deliveries();
 }
 
 // Failures need no note of what was delivered; what is deleted takes its notes along.
@@ -40,8 +39,8 @@ std::string_view SettleDelivered(bool keep, AttemptHistory history) {
   return history == AttemptHistory::kOff ? kSettleDeliveredDelete : kSettleDeliveredDeleteNoted;
 }
 
-bool Forgets(const RelayStoreOptions& options) {
-  return !options.destination.empty() && !options.keep_delivered &&
+bool Forgets(const RelayStoreOptions& options, LeasedRows rows) {
+  return rows == LeasedRows::kDeliveries && !options.keep_delivered &&
          options.attempt_history != AttemptHistory::kOff;
 }
 
@@ -69,19 +68,23 @@ void DecidedMessages::Add(const Message& message) {
 
 SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::TableName& table,
                        const RelayStoreOptions& options)
+    : SettleLane(std::move(address), table, options,
+                 options.destination.empty() ? LeasedRows::kMessages : LeasedRows::kDeliveries) {}
+
+SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::TableName& table,
+                       const RelayStoreOptions& options, LeasedRows rows)
     : connection(std::move(address), Plans::kPinned),
-      keep_delivered(options.keep_delivered || !options.destination.empty()),
+      keep_delivered(options.keep_delivered || rows == LeasedRows::kDeliveries),
       async_ack(options.async_ack),
       history(options.attempt_history),
       destination(options.destination),
       worker(options.relay_id),
-      settle(Claimed(table, options), history == AttemptHistory::kOff ? kSettle : kSettleNoted,
+      settle(Leased(table, rows), history == AttemptHistory::kOff ? kSettle : kSettleNoted,
              kFailpoint),
-      settle_delivered(Claimed(table, options), SettleDelivered(keep_delivered, history),
-                       kFailpoint),
-      extend(Claimed(table, options), kExtendLease),
-      complete(StatementIf(!options.destination.empty(), table, kCompleteMessages)),
-      forget(StatementIf(Forgets(options), table, kForgetAttempts)),
+      settle_delivered(Leased(table, rows), SettleDelivered(keep_delivered, history), kFailpoint),
+      extend(Leased(table, rows), kExtendLease),
+      complete(StatementIf(rows == LeasedRows::kDeliveries, table, kCompleteMessages)),
+      forget(StatementIf(Forgets(options, rows), table, kForgetAttempts)),
       any_completes(options.completion == Completion::kAny),
       keep_messages(options.keep_delivered) {}
 

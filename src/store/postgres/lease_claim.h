@@ -5,8 +5,9 @@
 // somebody else is left alone and reported lost.
 //
 // The rows are messages, or deliveries of messages to one destination: both have the columns these
-// statements touch. Where a history of attempts is kept, the statements are those named noted: they
-// add what they settled to it.
+// statements touch. A message that goes to one destination alone is claimed in its own row. Where a
+// history of attempts is kept, the statements are those named noted: they add what they settled to
+// it.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +35,17 @@ struct DecidedMessages {
   std::vector<std::int64_t> seqs;
 };
 
+// Which rows are claimed.
+enum class LeasedRows : std::uint8_t { kMessages, kDeliveries };
+
 // The connection on which lease claims are settled, with its statements. Lock `mutex` to use
 // `connection`; its session() may be read without.
 struct SettleLane {
+  // The rows that a relay with these options claims.
   SettleLane(std::shared_ptr<const Address> address, const message::TableName& table,
              const RelayStoreOptions& options);
+  SettleLane(std::shared_ptr<const Address> address, const message::TableName& table,
+             const RelayStoreOptions& options, LeasedRows rows);
 
   std::mutex mutex;
   Connection connection;

@@ -1,8 +1,6 @@
 #include "store/postgres/relay_store.h"
 
-#include <algorithm>
 #include <array>
-#include <compare>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -10,7 +8,6 @@
 #include "sql/postgres.h"
 #include "store/postgres/fnv.h"
 #include "store/postgres/table_check.h"
-#include "store/postgres/wire.h"
 #include "store/postgres/work_watch.h"
 
 namespace outbox::store::postgres {
@@ -36,26 +33,6 @@ std::string LeaderName(const message::TableName& table, const std::string& desti
 }
 
 std::string RandomHex() { return FnvHex(base::StrCat(base::RandomBits())).substr(0, 8); }
-
-// A row's place in the order in which messages are due, and its number.
-struct DueRow {
-  std::int64_t available_at;
-  std::int64_t seq;
-  int row;
-
-  auto operator<=>(const DueRow&) const = default;
-};
-
-std::vector<DueRow> InDueOrder(const Rows& rows) {
-  std::vector<DueRow> order;
-  order.reserve(static_cast<std::size_t>(rows.size()));
-  for (int row = 0; row < rows.size(); ++row) {
-    order.push_back(
-        {rows.Int8(row, MessageColumns::kAvailableAt), rows.Int8(row, MessageColumns::kSeq), row});
-  }
-  std::sort(order.begin(), order.end());
-  return order;
-}
 
 }  // namespace
 
@@ -130,7 +107,7 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest&
   AddFilter(params);
   OUTBOX_ASSIGN_OR_RETURN(Rows rows,
                           claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
-  Found found = Read(std::move(rows), 0);
+  Found found = ReadClaimed(std::move(rows), table_display_, 0);
   Advance(found, request.limit);
   if (!destination_.empty() && !found.exhausted.empty()) {
     DecidedMessages decided;
@@ -166,7 +143,7 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::LockRows(std::unique_ptr<Conn
   const Params none;
   const std::array<Connection::Step, 2> steps{{{&kBegin, &none}, {&claim_transaction_, &params}}};
   OUTBOX_ASSIGN_OR_RETURN(auto results, connection->Pipeline(steps, deadline));
-  Found found = Read(std::move(results[1]), 1);
+  Found found = ReadClaimed(std::move(results[1]), table_display_, 1);
   if (found.rows.empty() || !found.exhausted.empty()) {
     OUTBOX_RETURN_IF_ERROR(EndTransaction(*connection, found, deadline));
     // What is not dead was let go with the transaction; the next scan must see it.
@@ -195,30 +172,6 @@ Status PostgresRelayStore::EndTransaction(Connection& connection, const Found& f
       connection.Pipeline(std::span(steps).subspan(noted ? 0 : 1), deadline, connection.session());
   if (!written.ok()) connection.Close();
   return written.error();
-}
-
-PostgresRelayStore::Found PostgresRelayStore::Read(Rows claimed, int attempts_more) const {
-  Found found;
-  found.messages =
-      std::make_unique<ClaimedMessages>(std::move(claimed), table_display_, attempts_more);
-  const Rows& rows = found.messages->rows();
-  found.rows.reserve(static_cast<std::size_t>(rows.size()));
-  if (rows.size() > 0 && rows.columns() > ClaimColumns::kClaimedAt) {
-    found.claimed_at = rows.Time(0, ClaimColumns::kClaimedAt);
-  }
-  for (const auto& [available_at, seq, row] : InDueOrder(rows)) {
-    const Tid tid = rows.TidAt(row, ClaimColumns::kTid);
-    if (rows.Bool(row, ClaimColumns::kExhausted)) {
-      found.exhausted.push_back(found.messages->Read(row));
-      found.exhausted_tids.push_back(tid);
-      continue;
-    }
-    found.messages->Add(row);
-    found.rows.push_back({.seq = seq, .tid = tid});
-    found.last = {wire::ToTimestamp(available_at), seq};
-    found.any_in_doubt = found.any_in_doubt || rows.Bool(row, ClaimColumns::kInDoubt);
-  }
-  return found;
 }
 
 void PostgresRelayStore::Advance(const Found& found, std::size_t limit) {

@@ -38,18 +38,6 @@ class PostgresRelayStore final : public RelayStore {
                                               Deadline deadline) override;
 
  private:
-  // What a claiming statement returned, oldest message first.
-  struct Found {
-    std::unique_ptr<ClaimedMessages> messages;
-    std::vector<ClaimedRow> rows;
-    ScanPosition last{};  // of these
-    bool any_in_doubt = false;
-    std::vector<Message> exhausted;
-    std::vector<Tid> exhausted_tids;
-    Timestamp claimed_at{};  // lease claims that keep a history of attempts
-  };
-
-  Found Read(Rows rows, int attempts_more) const;
   void AddFilter(Params& params) const;
   void Advance(const Found& found, std::size_t limit);
   Result<std::unique_ptr<Claim>> NextLease(const ClaimRequest& request, Deadline deadline);

@@ -1,10 +1,15 @@
 #include "store/postgres/split_store.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 
+#include "base/check.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "message/validate.h"
 #include "sql/postgres.h"
+#include "store/lane_rooms.h"
 #include "store/postgres/fnv.h"
 #include "store/postgres/table_check.h"
 #include "store/postgres/work_watch.h"
@@ -15,35 +20,18 @@ namespace {
 namespace queries = sql::postgres;
 
 // The columns of split_candidates.sql.
-enum Column : int { kId, kSeq, kTopic, kKey, kAvailableAt };
-
-// The deliveries to be added, and the messages they come of.
-struct Plan {
-  std::vector<Uuid> ids;
-  std::vector<std::int64_t> seqs;
-  std::vector<std::string> destinations;
-  std::vector<std::string> order_keys;
-  std::vector<std::int16_t> order_waits;
-  std::vector<Uuid> routed;
-  std::vector<Uuid> unrouted;
+enum Column : int {
+  kId,
+  kSeq,
+  kTopic,
+  kKey,
+  kAvailableAt,
+  kAddress,
+  kAttempts,
+  kExpired,
+  kLastError,
+  kSplitBefore,
 };
-
-Plan MakePlan(const Rows& candidates, const message::Routes& routes) {
-  Plan plan;
-  for (int row = 0; row < candidates.size(); ++row) {
-    const Uuid id = candidates.Id(row, kId);
-    const auto targets = routes.For(candidates.Text(row, kTopic));
-    (targets.empty() ? plan.unrouted : plan.routed).push_back(id);
-    for (const message::Routes::Target& target : targets) {
-      plan.ids.push_back(id);
-      plan.seqs.push_back(candidates.Int8(row, kSeq));
-      plan.destinations.emplace_back(target.destination);
-      plan.order_keys.emplace_back(target.ordered ? candidates.Text(row, kKey) : "");
-      plan.order_waits.push_back(target.waits_for_dead ? 1 : 0);
-    }
-  }
-  return plan;
-}
 
 std::int64_t LockKey(const message::TableName& table) {
   return std::bit_cast<std::int64_t>(Fnv1a(base::StrCat("outbox-split ", table.Display())));
@@ -60,6 +48,70 @@ std::int16_t Number(message::Unrouted unrouted) {
 
 }  // namespace
 
+struct SplitPlan {
+  SplitPlan(const Rows& candidates, const message::Routes& routes,
+            std::span<const LaneRequest> lanes);
+
+  // The deliveries to be added, and the messages they come of.
+  std::vector<Uuid> ids;
+  std::vector<std::int64_t> seqs;
+  std::vector<std::string> destinations;
+  std::vector<std::string> order_keys;
+  std::vector<std::int16_t> order_waits;
+  std::vector<std::int64_t> attempts;
+  std::vector<std::string> last_errors;
+  std::vector<Uuid> routed;
+
+  std::vector<Uuid> unrouted;
+  std::vector<std::vector<Tid>> leased;  // by lane of the request
+  std::vector<Tid> cut_off;              // whose lease had expired, of all of these
+  std::size_t left_alone = 0;
+  int first_left_alone = -1;  // a candidate's row
+
+ private:
+  void AddDeliveries(const Rows& candidates, int row,
+                     std::span<const message::Routes::Target> targets);
+};
+
+SplitPlan::SplitPlan(const Rows& candidates, const message::Routes& routes,
+                     std::span<const LaneRequest> lanes)
+    : leased(lanes.size()) {
+  using Way = LaneRooms::Way;
+  LaneRooms rooms(lanes);
+  for (int row = 0; row < candidates.size(); ++row) {
+    const auto targets = routes.For(candidates.Text(row, kTopic));
+    const auto [way, lane] =
+        rooms.Decide(targets, candidates.Text(row, kKey), candidates.Bool(row, kSplitBefore));
+    const Tid address = candidates.TidAt(row, kAddress);
+    switch (way) {
+      case Way::kUnrouted: unrouted.push_back(candidates.Id(row, kId)); break;
+      case Way::kDeliveries: AddDeliveries(candidates, row, targets); break;
+      case Way::kLane: leased[lane].push_back(address); break;
+      case Way::kWait:
+        if (left_alone++ == 0) first_left_alone = row;
+        continue;
+    }
+    if (candidates.Bool(row, kExpired)) cut_off.push_back(address);
+  }
+}
+
+void SplitPlan::AddDeliveries(const Rows& candidates, int row,
+                              std::span<const message::Routes::Target> targets) {
+  const Uuid id = candidates.Id(row, kId);
+  routed.push_back(id);
+  // Attempts made in the message's own row were for its only destination.
+  const bool tried = targets.size() == 1 && candidates.Int4(row, kAttempts) > 0;
+  for (const message::Routes::Target& target : targets) {
+    ids.push_back(id);
+    seqs.push_back(candidates.Int8(row, kSeq));
+    destinations.emplace_back(target.destination);
+    order_keys.emplace_back(target.ordered ? candidates.Text(row, kKey) : "");
+    order_waits.push_back(target.waits_for_dead ? 1 : 0);
+    attempts.push_back(tried ? candidates.Int4(row, kAttempts) : 0);
+    last_errors.emplace_back(tried ? candidates.Text(row, kLastError) : "");
+  }
+}
+
 PostgresSplitStore::PostgresSplitStore(std::shared_ptr<const Address> address,
                                        message::TableName table, const SplitOptions& options)
     : address_(std::move(address)),
@@ -69,25 +121,40 @@ PostgresSplitStore::PostgresSplitStore(std::shared_ptr<const Address> address,
       lock_key_(LockKey(table_)),
       due_(table_, queries::kSplitDue),
       candidates_(table_, queries::kSplitCandidates),
+      lease_(table_, queries::kSplitLease),
+      note_cut_off_(table_, queries::kNoteCutOff),
       add_(table_, queries::kSplitAddDeliveries),
       mark_(table_, queries::kSplitMark),
       unrouted_(table_, queries::kSplitUnrouted),
       complete_(table_, queries::kCompleteMessages),
       left_over_(table_, queries::kCompleteCandidates),
       waiting_(table_, queries::kWaitingDestinations),
-      connection_(address_, Plans::kPinned) {}
+      connection_(address_, Plans::kPinned) {
+  for (const RelayStoreOptions& relay : options.lanes) {
+    lanes_.push_back(
+        {.options = relay,
+         .settles = std::make_shared<SettleLane>(address_, table_, relay, LeasedRows::kMessages),
+         .token_prefix = base::StrCat(relay.relay_id, "/",
+                                      FnvHex(base::StrCat(base::RandomBits())).substr(0, 8), "-")});
+  }
+}
 
 Status PostgresSplitStore::Check(Deadline deadline) {
   return RequireTable(connection_, table_, kRelayAccess, deadline);
 }
 
-Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes, std::size_t limit,
-                                              Deadline deadline) {
+Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes,
+                                              const SplitRequest& request, Deadline deadline) {
   OUTBOX_ASSIGN_OR_RETURN(const bool worth, WorthSplitting(deadline));
   if (!worth) return SplitReport{};
-  OUTBOX_ASSIGN_OR_RETURN(const Rows candidates, Lock(limit, deadline));
+  if (std::ranges::any_of(request.lanes, [](const auto& lane) { return lane.claim.from_start; })) {
+    floor_.Reset();
+  }
+  OUTBOX_ASSIGN_OR_RETURN(const Rows candidates, Lock(request.limit, deadline));
   idle_ = candidates.size() == 0;
-  auto report = Write(candidates, routes, deadline);
+  const SplitPlan plan(candidates, routes, request.lanes);
+  Advance(candidates, plan, request.limit);
+  auto report = Write(candidates, plan, request, deadline);
   if (!report.ok()) {
     // Closing ends the transaction, whatever state it is in.
     connection_.Close();
@@ -128,37 +195,82 @@ Result<Rows> PostgresSplitStore::Lock(std::size_t limit, Deadline deadline) {
     floor_.Reset();
     return results.error();
   }
-  Rows rows = std::move((*results)[1]);
-  if (const int last = rows.size() - 1; last >= 0) {
-    floor_.Advance({rows.Time(last, kAvailableAt), rows.Int8(last, kSeq)},
-                   static_cast<std::size_t>(rows.size()) >= limit);
-  }
-  return rows;
+  return std::move((*results)[1]);
 }
 
-Result<SplitReport> PostgresSplitStore::Write(const Rows& candidates, const message::Routes& routes,
-                                              Deadline deadline) {
+// What was left alone is to be found again.
+void PostgresSplitStore::Advance(const Rows& candidates, const SplitPlan& plan, std::size_t limit) {
+  const int last = (plan.left_alone > 0 ? plan.first_left_alone : candidates.size()) - 1;
+  if (last < 0) return;
+  floor_.Advance({candidates.Time(last, kAvailableAt), candidates.Int8(last, kSeq)},
+                 static_cast<std::size_t>(candidates.size()) >= limit);
+}
+
+PostgresSplitStore::Lease PostgresSplitStore::MakeLease(const LaneRequest& request,
+                                                        const std::vector<Tid>& tids) {
+  const auto lane = std::ranges::find_if(
+      lanes_, [&](const Lane& known) { return known.options.destination == request.destination; });
+  OUTBOX_CHECK(lane != lanes_.end());
+  Lease lease{.lane = &*lane, .token = base::StrCat(lane->token_prefix, ++lane->claims_made)};
+  lease.params.Text(lease.token).Int8(request.claim.lease.count());
+  lease.params.Int4(request.claim.attempts_max).TidArray(tids);
+  return lease;
+}
+
+std::unique_ptr<Claim> PostgresSplitStore::MakeClaim(Lease lease, Rows rows) const {
+  Found found = ReadClaimed(std::move(rows), table_.Display(), 0);
+  return std::make_unique<LeaseClaim>(lease.lane->settles, std::move(lease.token), found.claimed_at,
+                                      std::move(found.messages), std::move(found.rows),
+                                      found.any_in_doubt, std::move(found.exhausted));
+}
+
+Result<SplitReport> PostgresSplitStore::Write(const Rows& candidates, const SplitPlan& plan,
+                                              const SplitRequest& request, Deadline deadline) {
   static const Statement kCommit("COMMIT");
-  const Plan plan = MakePlan(candidates, routes);
   const Params none;
+  Params cut_off;
+  cut_off.TidArray(plan.cut_off);
   Params add;
   add.UuidArray(plan.ids).Int8Array(plan.seqs).TextArray(plan.destinations);
   add.TextArray(plan.order_keys).Int2Array(plan.order_waits);
+  add.Int8Array(plan.attempts).TextArray(plan.last_errors);
   Params mark;
   mark.UuidArray(plan.routed);
   Params unrouted;
   unrouted.UuidArray(plan.unrouted).Int2(Number(options_.unrouted)).Bool(options_.keep_delivered);
+  std::vector<Lease> leases;
+  for (std::size_t lane = 0; lane < plan.leased.size(); ++lane) {
+    if (plan.leased[lane].empty()) continue;
+    leases.push_back(MakeLease(request.lanes[lane], plan.leased[lane]));
+  }
+
   std::vector<Connection::Step> steps;
+  if (!plan.cut_off.empty() && options_.attempt_history != AttemptHistory::kOff) {
+    steps.push_back({&note_cut_off_, &cut_off});
+  }
+  for (Lease& lease : leases) {
+    lease.step = steps.size();
+    steps.push_back({&lease_, &lease.params});
+  }
   if (!plan.routed.empty()) {
     steps.push_back({&add_, &add});
     steps.push_back({&mark_, &mark});
   }
   if (!plan.unrouted.empty()) steps.push_back({&unrouted_, &unrouted});
   steps.push_back({&kCommit, &none});
-  OUTBOX_RETURN_IF_ERROR(connection_.Pipeline(steps, deadline, connection_.session()).error());
-  return SplitReport{.messages = plan.routed.size() + plan.unrouted.size(),
+  OUTBOX_ASSIGN_OR_RETURN(auto results,
+                          connection_.Pipeline(steps, deadline, connection_.session()));
+  SplitReport report{.found = static_cast<std::size_t>(candidates.size()),
+                     .messages = plan.routed.size() + plan.unrouted.size(),
                      .deliveries = plan.ids.size(),
-                     .unrouted = plan.unrouted.size()};
+                     .unrouted = plan.unrouted.size(),
+                     .left_alone = plan.left_alone};
+  for (Lease& lease : leases) {
+    const std::string& destination = lease.lane->options.destination;
+    Rows rows = std::move(results[lease.step]);
+    report.claims.push_back({destination, MakeClaim(std::move(lease), std::move(rows))});
+  }
+  return report;
 }
 
 Result<std::size_t> PostgresSplitStore::CompleteLeftOver(std::size_t limit, Deadline deadline) {

@@ -1,16 +1,24 @@
 // PostgresSplitStore: splitting on PostgreSQL. An advisory lock of the transaction lets one process
 // do it at a time.
+//
+// Each lane has a connection of its own on which its claims are settled, made when first used.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "message/table_name.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/lease_claim.h"
 #include "store/postgres/scan_floor.h"
 #include "store/postgres/statement.h"
 #include "store/split_store.h"
 
 namespace outbox::store::postgres {
+
+struct SplitPlan;  // which way each candidate goes
 
 class PostgresSplitStore final : public SplitStore {
  public:
@@ -20,7 +28,7 @@ class PostgresSplitStore final : public SplitStore {
   // Connects and checks that the table is there, ours, and open to this role.
   Status Check(Deadline deadline);
 
-  Result<SplitReport> Split(const message::Routes& routes, std::size_t limit,
+  Result<SplitReport> Split(const message::Routes& routes, const SplitRequest& request,
                             Deadline deadline) override;
   Result<std::size_t> CompleteLeftOver(std::size_t limit, Deadline deadline) override;
   Result<std::vector<std::string>> WaitingDestinations(Deadline deadline) override;
@@ -29,13 +37,30 @@ class PostgresSplitStore final : public SplitStore {
   bool watch_is_free() const noexcept override { return false; }
 
  private:
+  struct Lane {
+    RelayStoreOptions options;
+    std::shared_ptr<SettleLane> settles;
+    std::string token_prefix;
+    std::uint64_t claims_made = 0;
+  };
+  struct Lease {
+    const Lane* lane;
+    std::string token;
+    Params params;
+    std::size_t step = 0;  // of the transaction's last round trip
+  };
+
   // False when a look shows that there is nothing to split. Looks only while idle.
   Result<bool> WorthSplitting(Deadline deadline);
   void AddFilter(Params& params) const;
   // The candidates, locked in an open transaction; none when another process is at it.
   Result<Rows> Lock(std::size_t limit, Deadline deadline);
-  Result<SplitReport> Write(const Rows& candidates, const message::Routes& routes,
-                            Deadline deadline);
+  Result<SplitReport> Write(const Rows& candidates, const SplitPlan& plan,
+                            const SplitRequest& request, Deadline deadline);
+  void Advance(const Rows& candidates, const SplitPlan& plan, std::size_t limit);
+  // A lease of messages to `destination`, and the parameters of its statement.
+  Lease MakeLease(const LaneRequest& request, const std::vector<Tid>& tids);
+  std::unique_ptr<Claim> MakeClaim(Lease lease, Rows rows) const;
 
   const std::shared_ptr<const Address> address_;
   const message::TableName table_;
@@ -44,6 +69,8 @@ class PostgresSplitStore final : public SplitStore {
   const std::int64_t lock_key_;
   const Statement due_;
   const Statement candidates_;
+  const Statement lease_;
+  const Statement note_cut_off_;
   const Statement add_;
   const Statement mark_;
   const Statement unrouted_;
@@ -53,6 +80,7 @@ class PostgresSplitStore final : public SplitStore {
   Connection connection_;
   ScanFloor floor_;
   bool idle_ = false;
+  std::vector<Lane> lanes_;
 };
 
 }  // namespace outbox::store::postgres

@@ -74,7 +74,7 @@ class IsolationTest : public PostgresTest {
   void Split() {
     auto splitter = backend_->OpenSplit({.table = kTable}, Soon());
     ASSERT_OK(splitter);
-    EXPECT_EQ((*splitter)->Split(ToTwo(), 100, Soon())->messages, 3U);
+    EXPECT_EQ((*splitter)->Split(ToTwo(), {.limit = 100}, Soon())->messages, 3U);
   }
 
   std::string owner_;

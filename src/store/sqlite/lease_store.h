@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "store/sqlite/lease_claim.h"
 #include "store/sqlite/relay_store_base.h"
 
 namespace outbox::store::sqlite {
@@ -18,7 +19,7 @@ class LeaseStore final : public RelayStoreBase {
  private:
   ConnectionSlot claim_;
   // Shared with the claims, which may outlive the store.
-  std::shared_ptr<ConnectionSlot> settle_;
+  std::shared_ptr<SettleSlot> settle_;
 };
 
 }  // namespace outbox::store::sqlite

@@ -42,19 +42,26 @@ Result<std::vector<Message>> ReadTaken(Query& query, const message::TableName& t
 }  // namespace
 
 LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions& options)
+    : LeaseTable(table, options,
+                 options.destination.empty() ? LeasedRows::kMessages : LeasedRows::kDeliveries) {}
+
+LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions& options,
+                       LeasedRows rows_leased)
     : table_(table),
       filter_(options.filter),
       tenant_(filter_.tenant_id ? filter_.tenant_id->ToString() : ""),
+      rows_(rows_leased),
       destination_(options.destination),
       any_completes_(options.completion == Completion::kAny),
       keep_messages_(options.keep_delivered),
       history_(options.attempt_history),
       worker_(options.relay_id) {
-  const bool messages = destination_.empty();
+  const bool messages = rows_ == LeasedRows::kMessages;
   const message::TableName rows = messages ? table : table.Deliveries();
   // Delivered deliveries stay as long as their message does.
   const bool keep = keep_messages_ || !messages;
   take_ = Render(table, messages ? queries::kClaim : queries::kClaimDelivery);
+  take_these_ = Render(table, queries::kSplitLease);
   due_ = Render(table, messages ? queries::kPeekDue : queries::kPeekDueDelivery);
   undrained_ = Render(table, messages ? queries::kUndrained : queries::kUndrainedDelivery);
   read_taken_ = Render(table, queries::kReadClaimed);
@@ -85,9 +92,30 @@ Status LeaseTable::Register(Connection& connection) const {
 
 Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
                                const ClaimRequest& request) const {
-  OUTBOX_ASSIGN_OR_RETURN(auto rows, destination_.empty()
+  OUTBOX_ASSIGN_OR_RETURN(auto rows, rows_ == LeasedRows::kMessages
                                          ? TakeMessages(connection, token, request)
                                          : TakeDeliveries(connection, token, request));
+  return Sort(connection, token, request, std::move(rows));
+}
+
+Result<Taken> LeaseTable::TakeThese(Connection& connection, std::string_view token,
+                                    const ClaimRequest& request,
+                                    std::span<const std::int64_t> seqs) const {
+  OUTBOX_CHECK(rows_ == LeasedRows::kMessages);
+  std::string list = "[";
+  for (const std::int64_t seq : seqs) list += base::StrCat(list.size() > 1 ? "," : "", seq);
+  list += "]";
+  std::vector<Message> rows;
+  {
+    OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(take_these_));
+    query.Bind(1, token).Bind(2, request.lease.count()).Bind(3, list);
+    OUTBOX_ASSIGN_OR_RETURN(rows, ReadTaken(query, table_));
+  }
+  return Sort(connection, token, request, std::move(rows));
+}
+
+Result<Taken> LeaseTable::Sort(Connection& connection, std::string_view token,
+                               const ClaimRequest& request, std::vector<Message> rows) const {
   Taken taken;
   for (Message& message : rows) {
     const bool exhausted = request.attempts_max && message.attempt > *request.attempts_max;
@@ -140,7 +168,7 @@ Status LeaseTable::Bury(Connection& connection, std::string_view token,
 }
 
 Status LeaseTable::Complete(Connection& connection, const Message& message) const {
-  if (destination_.empty()) return Status::Ok();
+  if (rows_ == LeasedRows::kMessages) return Status::Ok();
   OUTBOX_ASSIGN_OR_RETURN(Query complete, connection.Prepare(complete_));
   complete.Bind(1, message.seq).Bind(2, any_completes_ ? 1 : 0);
   OUTBOX_RETURN_IF_ERROR(complete.Run().error());
@@ -174,8 +202,8 @@ Status LeaseTable::GiveBack(Connection& connection, std::string_view token,
 Status LeaseTable::Note(Connection& connection, std::string_view token, const Message& message,
                         const Outcome& outcome) const {
   // A message that is deleted takes its attempts along.
-  const bool gone =
-      outcome.kind == Outcome::Kind::kDelivered && !keep_messages_ && destination_.empty();
+  const bool gone = outcome.kind == Outcome::Kind::kDelivered && !keep_messages_ &&
+                    rows_ == LeasedRows::kMessages;
   if (gone || !IsNoted(history_, outcome)) return Status::Ok();
   OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(note_));
   query.Bind(1, message.seq)
@@ -229,7 +257,7 @@ Result<bool> LeaseTable::Undrained(Connection& connection) const {
 
 Result<bool> LeaseTable::Exists(Connection& connection, const std::string& sql) const {
   OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql));
-  if (!destination_.empty()) return query.Bind(1, destination_).Step();
+  if (rows_ == LeasedRows::kDeliveries) return query.Bind(1, destination_).Step();
   query.Bind(1, filter_.name_space).Bind(3, filter_.topics.empty() ? 0 : 1);
   if (filter_.tenant_id) query.Bind(2, tenant_);
   return query.Step();

@@ -1,5 +1,6 @@
 // LeaseTable: the statements that claim and settle rows of one table, for one relay's filter; or
-// deliveries of its messages, for one destination.
+// deliveries of its messages, for one destination; or messages that go to that destination alone,
+// in their own rows.
 //
 // Settling a delivery completes its message, in the same transaction, when it was the last. Where a
 // history of attempts is kept, settling and claiming add to it, in the same transaction too.
@@ -31,9 +32,14 @@ struct Taken {
   std::vector<Message> exhausted;  // turned dead
 };
 
+// Which rows are claimed.
+enum class LeasedRows : std::uint8_t { kMessages, kDeliveries };
+
 class LeaseTable {
  public:
+  // The rows that a relay with these options claims.
   LeaseTable(const message::TableName& table, const RelayStoreOptions& options);
+  LeaseTable(const message::TableName& table, const RelayStoreOptions& options, LeasedRows rows);
   LeaseTable(const LeaseTable&) = delete;
   LeaseTable& operator=(const LeaseTable&) = delete;
 
@@ -44,6 +50,9 @@ class LeaseTable {
 
   Result<Taken> Take(Connection& connection, std::string_view token,
                      const ClaimRequest& request) const;
+  // Takes these messages, which are due, whatever the filter says; kMessages only.
+  Result<Taken> TakeThese(Connection& connection, std::string_view token,
+                          const ClaimRequest& request, std::span<const std::int64_t> seqs) const;
   // Rows that are not leased under `token` any more are reported lost.
   Result<SettleReport> Settle(Connection& connection, std::string_view token,
                               std::span<const Message> messages,
@@ -68,6 +77,9 @@ class LeaseTable {
                                             const ClaimRequest& request) const;
   Result<std::vector<Message>> TakeDeliveries(Connection& connection, std::string_view token,
                                               const ClaimRequest& request) const;
+  // Buries those whose attempts are used up, and sorts the others.
+  Result<Taken> Sort(Connection& connection, std::string_view token, const ClaimRequest& request,
+                     std::vector<Message> rows) const;
   Status Complete(Connection& connection, const Message& message) const;
   Result<bool> SettleOne(Connection& connection, std::string_view token, const Message& message,
                          const Outcome& outcome) const;
@@ -80,13 +92,15 @@ class LeaseTable {
   message::TableName table_;
   RelayFilter filter_;
   std::string tenant_;
-  std::string destination_;  // empty: messages
+  LeasedRows rows_;
+  std::string destination_;
   bool any_completes_;
   bool keep_messages_;
   AttemptHistory history_;
   std::string worker_;
 
   std::string take_;
+  std::string take_these_;
   std::string read_taken_;
   std::string bury_;
   std::string delivered_;

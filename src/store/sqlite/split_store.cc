@@ -1,10 +1,16 @@
 #include "store/sqlite/split_store.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+#include "base/random.h"
+#include "base/text.h"
 #include "sql/sqlite.h"
+#include "store/lane_rooms.h"
 #include "store/sqlite/connection_slot.h"
+#include "store/sqlite/lease_claim.h"
 #include "store/sqlite/lease_table.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/table.h"
@@ -19,6 +25,18 @@ struct Candidate {
   std::int64_t seq = 0;
   std::string topic;
   std::string key;
+  std::int64_t attempts = 0;
+  std::string last_error;
+  bool split_before = false;
+};
+
+// A relay for which messages are leased in their own rows.
+struct Lane {
+  std::shared_ptr<const LeaseTable> table;
+  std::shared_ptr<SettleSlot> settle;
+  std::string destination;
+  std::string token_prefix;
+  std::uint64_t claims_made = 0;
 };
 
 class SqliteSplitStore final : public SplitStore {
@@ -28,7 +46,9 @@ class SqliteSplitStore final : public SplitStore {
         options_(options),
         tenant_(options.filter.tenant_id ? options.filter.tenant_id->ToString() : ""),
         filter_(std::make_shared<const LeaseTable>(
-            table, RelayStoreOptions{.table = options.table, .filter = options.filter})),
+            table, RelayStoreOptions{.table = options.table,
+                                     .filter = options.filter,
+                                     .attempt_history = options.attempt_history})),
         candidates_(Render(table, queries::kSplitCandidates)),
         add_(Render(table, queries::kSplitAddDelivery)),
         mark_(Render(table, queries::kSplitMark)),
@@ -38,17 +58,26 @@ class SqliteSplitStore final : public SplitStore {
         remove_(Render(table, queries::kRemoveCompleted)),
         left_over_(Render(table, queries::kCompleteCandidates)),
         waiting_(Render(table, queries::kWaitingDestinations)),
-        slot_(path_, [filter = filter_](Connection& on) { return filter->Register(on); }) {}
+        slot_(path_, [filter = filter_](Connection& on) { return filter->Register(on); }) {
+    for (const RelayStoreOptions& relay : options.lanes) {
+      lanes_.push_back(
+          {.table = std::make_shared<const LeaseTable>(table, relay, LeasedRows::kMessages),
+           .settle = std::make_shared<SettleSlot>(path_, relay.async_ack),
+           .destination = relay.destination,
+           .token_prefix =
+               base::StrCat(relay.relay_id, "/", base::RandomBits() & 0xffffffff, "-")});
+    }
+  }
 
-  Result<SplitReport> Split(const message::Routes& routes, std::size_t limit,
+  Result<SplitReport> Split(const message::Routes& routes, const SplitRequest& request,
                             Deadline deadline) override {
     return slot_.Use(deadline, [&](Connection& on) -> Result<SplitReport> {
       // A look without the write lock: an idle splitter does not get into the producers' way.
       OUTBOX_ASSIGN_OR_RETURN(const auto look, Candidates(on, 1));
       if (look.empty()) return SplitReport{};
       OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(on));
-      OUTBOX_ASSIGN_OR_RETURN(const auto candidates, Candidates(on, limit));
-      OUTBOX_ASSIGN_OR_RETURN(const SplitReport report, Write(on, candidates, routes));
+      OUTBOX_ASSIGN_OR_RETURN(const auto candidates, Candidates(on, request.limit));
+      OUTBOX_ASSIGN_OR_RETURN(SplitReport report, Write(on, candidates, routes, request));
       OUTBOX_RETURN_IF_ERROR(transaction.Commit());
       return report;
     });
@@ -95,36 +124,71 @@ class SqliteSplitStore final : public SplitStore {
     while (true) {
       OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
       if (!found) return candidates;
-      candidates.push_back({query.Int(0), std::string(query.Text(1)), std::string(query.Text(2))});
+      candidates.push_back({.seq = query.Int(0),
+                            .topic = std::string(query.Text(1)),
+                            .key = std::string(query.Text(2)),
+                            .attempts = query.Int(3),
+                            .last_error = std::string(query.Text(4)),
+                            .split_before = query.Int(5) != 0});
     }
   }
 
   Result<SplitReport> Write(Connection& on, const std::vector<Candidate>& candidates,
-                            const message::Routes& routes) const {
-    SplitReport report{.messages = candidates.size()};
+                            const message::Routes& routes, const SplitRequest& request) {
+    using Way = LaneRooms::Way;
+    SplitReport report{.found = candidates.size()};
+    LaneRooms rooms(request.lanes);
+    std::vector<std::vector<std::int64_t>> leased(request.lanes.size());
     for (const Candidate& candidate : candidates) {
       const auto targets = routes.For(candidate.topic);
-      if (targets.empty()) {
-        ++report.unrouted;
-        OUTBOX_RETURN_IF_ERROR(SettleUnrouted(on, candidate.seq));
-        continue;
+      const auto [way, lane] = rooms.Decide(targets, candidate.key, candidate.split_before);
+      switch (way) {
+        case Way::kLane: leased[lane].push_back(candidate.seq); break;
+        case Way::kWait: ++report.left_alone; break;
+        case Way::kUnrouted:
+          ++report.messages;
+          ++report.unrouted;
+          OUTBOX_RETURN_IF_ERROR(SettleUnrouted(on, candidate.seq));
+          break;
+        case Way::kDeliveries:
+          ++report.messages;
+          report.deliveries += targets.size();
+          OUTBOX_RETURN_IF_ERROR(AddDeliveries(on, candidate, targets));
+          break;
       }
-      for (const message::Routes::Target& target : targets) {
-        OUTBOX_RETURN_IF_ERROR(Add(on, candidate, target));
-        ++report.deliveries;
-      }
-      OUTBOX_ASSIGN_OR_RETURN(Query mark, on.Prepare(mark_));
-      OUTBOX_RETURN_IF_ERROR(mark.Bind(1, candidate.seq).Run().error());
+    }
+    for (std::size_t lane = 0; lane < leased.size(); ++lane) {
+      if (leased[lane].empty()) continue;
+      OUTBOX_ASSIGN_OR_RETURN(auto claim, Lease(on, request.lanes[lane], leased[lane]));
+      report.claims.push_back({request.lanes[lane].destination, std::move(claim)});
     }
     return report;
   }
 
-  Status Add(Connection& on, const Candidate& candidate,
-             const message::Routes::Target& target) const {
-    OUTBOX_ASSIGN_OR_RETURN(Query add, on.Prepare(add_));
-    add.Bind(1, candidate.seq).Bind(2, target.destination);
-    if (target.ordered && !candidate.key.empty()) add.Bind(3, candidate.key);
-    return add.Bind(4, target.waits_for_dead ? 1 : 0).Run().error();
+  // The claim is good once the transaction has been committed.
+  Result<std::unique_ptr<Claim>> Lease(Connection& on, const LaneRequest& request,
+                                       const std::vector<std::int64_t>& seqs) {
+    const auto lane = std::ranges::find(lanes_, request.destination, &Lane::destination);
+    OUTBOX_CHECK(lane != lanes_.end());
+    std::string token = base::StrCat(lane->token_prefix, ++lane->claims_made);
+    OUTBOX_ASSIGN_OR_RETURN(Taken taken, lane->table->TakeThese(on, token, request.claim, seqs));
+    return MakeLeaseClaim(lane->table, lane->settle, std::move(token), std::move(taken));
+  }
+
+  Status AddDeliveries(Connection& on, const Candidate& candidate,
+                       std::span<const message::Routes::Target> targets) const {
+    // Attempts made in the message's own row were for its only destination.
+    const bool tried = targets.size() == 1 && candidate.attempts > 0;
+    for (const message::Routes::Target& target : targets) {
+      OUTBOX_ASSIGN_OR_RETURN(Query add, on.Prepare(add_));
+      add.Bind(1, candidate.seq).Bind(2, target.destination);
+      if (target.ordered && !candidate.key.empty()) add.Bind(3, candidate.key);
+      add.Bind(4, target.waits_for_dead ? 1 : 0).Bind(5, tried ? candidate.attempts : 0);
+      if (tried && !candidate.last_error.empty()) add.Bind(6, candidate.last_error);
+      OUTBOX_RETURN_IF_ERROR(add.Run().error());
+    }
+    OUTBOX_ASSIGN_OR_RETURN(Query mark, on.Prepare(mark_));
+    return mark.Bind(1, candidate.seq).Run().error();
   }
 
   Status SettleUnrouted(Connection& on, std::int64_t seq) const {
@@ -172,6 +236,7 @@ class SqliteSplitStore final : public SplitStore {
   const std::string left_over_;
   const std::string waiting_;
   ConnectionSlot slot_;
+  std::vector<Lane> lanes_;
 };
 
 }  // namespace

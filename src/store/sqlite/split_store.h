@@ -1,5 +1,5 @@
 // SplitStore on SQLite. Opened by Backend::OpenSplit. The write lock lets one process split at a
-// time.
+// time. Each lane has a connection of its own on which its claims are settled.
 #pragma once
 
 #include <memory>
