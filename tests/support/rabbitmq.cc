@@ -123,27 +123,46 @@ std::unique_ptr<RabbitMq> RabbitMq::Start(const std::string& conf,
 
 std::string RabbitMq::address() const { return "amqp://guest:guest@" + endpoint() + "/%2F"; }
 
-bool RabbitMq::Control(const std::vector<std::string>& arguments, std::string* output) const {
-  std::vector<std::string> command{kPrograms + "rabbitmqctl", "-q"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
+ProcessOptions RabbitMq::ControlOptions() const {
   ProcessOptions options{.dies_with_test = true};
   for (const char* name : {"HOME", "ERL_EPMD_PORT", "RABBITMQ_NODENAME"}) {
     options.environment[name] = environment_.at(name);
   }
-  const Finished finished = Process::Run(command, options);
-  if (output != nullptr) *output = finished.standard_output;
+  return options;
+}
+
+bool RabbitMq::Control(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command{kPrograms + "rabbitmqctl", "-q"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const Finished finished = Process::Run(command, ControlOptions());
   if (finished.exit_code == 0) return true;
   std::fprintf(stderr, "rabbitmqctl: %s%s\n", finished.standard_output.c_str(),
                finished.standard_error.c_str());
   return false;
 }
 
+std::optional<std::string> RabbitMq::Evaluate(const std::string& expression) const {
+  constexpr std::string_view kStart = "{ok, ";
+  ProcessOptions options = ControlOptions();
+  options.standard_input = expression + ".\n";
+  const std::string node = environment_.at("RABBITMQ_NODENAME");
+  const Finished finished = Process::Run({"erl_call", "-sname", node, "-e"}, options);
+  const std::string& said = finished.standard_output;
+  if (finished.exit_code == 0 && said.starts_with(kStart)) {
+    return said.substr(kStart.size(), said.rfind('}') - kStart.size());
+  }
+  std::fprintf(stderr, "erl_call: %s%s\n", said.c_str(), finished.standard_error.c_str());
+  return std::nullopt;
+}
+
 bool RabbitMq::SetMemoryAlarm(bool on) const {
-  return Control({"set_vm_memory_high_watermark", on ? "0.00001" : "0.4"});
+  const std::string limit = on ? "0.00001" : "0.4";
+  return Evaluate("vm_memory_monitor:set_vm_memory_high_watermark(" + limit + ")") == "ok";
 }
 
 bool RabbitMq::SetDiskAlarm(bool on) const {
-  return Control({"set_disk_free_limit", on ? "1000000GB" : "1MB"});
+  const std::string limit = on ? "1000000GB" : "1MB";
+  return Evaluate("rabbit_disk_monitor:set_disk_free_limit(\"" + limit + "\")") == "ok";
 }
 
 RabbitClient::RabbitClient(const RabbitMq& node) : state_(amqp_new_connection()) {

@@ -308,8 +308,8 @@ TEST_F(AmqpSinkTest, AUserWithoutTheRightToWriteCostsNoAttempts) {
 
 TEST_F(AmqpSinkTest, AMessageOverTheBrokersLimitIsRefusedForGoodAndTheOthersGoOn) {
   const auto set_limit = [](int bytes) {
-    return rabbit().Control(
-        {"eval", StrCat("application:set_env(rabbit, max_message_size, ", bytes, ").")});
+    return rabbit().Evaluate(
+               StrCat("application:set_env(rabbit, max_message_size, ", bytes, ")")) == "ok";
   };
   ASSERT_TRUE(set_limit(100'000));
   const auto sink = Make();
@@ -340,17 +340,17 @@ TEST_F(AmqpSinkTest, ASmallWindowTakesALargeBatch) {
 TEST_F(AmqpSinkTest, AnIdleConnectionIsKeptAliveUnderItsName) {
   const auto sink = Make(StrCat("&heartbeat=1s&connection_name=", name_));
   ASSERT_OK(sink->Open(Soon()));
+  // The connection of that name: the broker's process for it, and how much has come through it.
+  const std::string connections = StrCat(
+      "[{pid_to_list(Pid), Bytes} || [{client_properties, Client}, {pid, Pid}, {recv_oct, Bytes}] "
+      "<- ",
+      "rabbit_networking:connection_info_all([client_properties, pid, recv_oct]), ",
+      "lists:member({<<\"connection_name\">>, longstr, <<\"", name_, "\">>}, Client)]");
   const auto look = [&]() -> std::pair<std::string, int> {
-    std::string output;
-    EXPECT_TRUE(
-        rabbit().Control({"list_connections", "client_properties", "pid", "recv_oct"}, &output));
-    for (const std::string& line : base::Split(output, '\n')) {
-      const auto fields = base::Split(line, '\t');
-      if (fields.size() == 3 && fields[0].find(StrCat('"', name_, '"')) != std::string::npos) {
-        return {fields[1], std::stoi(fields[2])};
-      }
-    }
-    return {};
+    const std::string found = rabbit().Evaluate(connections).value_or("");
+    const auto fields = base::Split(found, '"');  // [{"<0.686.0>", 123}]
+    if (fields.size() != 3) return {};
+    return {std::string(fields[1]), std::stoi(std::string(fields[2].substr(2)))};
   };
   const auto [pid, bytes] = look();
   ASSERT_NE(pid, "");
