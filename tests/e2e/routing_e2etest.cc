@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -168,6 +169,57 @@ TEST_P(Routing, ADestinationThatIsDownHoldsUpNoOtherAndCostsNoAttempts) {
     EXPECT_EQ(Lines(stage->SinkFile(sink)), kEach) << "none lost, none twice";
   }
   EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable, "_delivery")), 1);
+}
+
+TEST_P(Routing, ADestinationThatComesBackIsServedInItsOwnRowsAgain) {
+  constexpr std::size_t kEach = 100;
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const std::string folder = stage->folder() + "/later";
+  const auto serve = Serve(ConfigureApart(*stage, StrCat("file:", folder, "/second?fsync=never")));
+  ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
+  ASSERT_TRUE(WaitFor([&] {
+    return Lines(stage->SinkFile("first")) == kEach && Deliveries(*stage) > 0;
+  })) << serve->Errors();
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  const std::int64_t split = Deliveries(*stage);
+  ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
+  EXPECT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  EXPECT_EQ(Deliveries(*stage), split);
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  EXPECT_EQ(Lines(folder + "/second"), 2 * kEach);
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable)), 1);
+}
+
+TEST_P(Routing, APausedDestinationWaitsAmongItsDeliveriesAndGoesOn) {
+  constexpr std::size_t kEach = 50;
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const auto serve =
+      Serve(ConfigureApart(*stage, SecondFile(*stage), "heartbeat_interval = \"1s\"\n"));
+  ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  ASSERT_EQ(Deliveries(*stage), 0);
+  const auto turn = [&](const std::string& command) {
+    const Finished done = stage->Run({command, "--table", std::string(kTable), "--sink", "second"});
+    EXPECT_EQ(done.exit_code, 0) << done.standard_error;
+  };
+  turn("pause");
+  EXPECT_TRUE(WaitFor([&] { return serve->Errors().find("relay held") != std::string::npos; }))
+      << serve->Errors();
+  ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
+  ASSERT_TRUE(WaitFor([&] { return Lines(stage->SinkFile("first")) == 2 * kEach; }))
+      << serve->Errors();
+  EXPECT_TRUE(WaitFor([&] { return Deliveries(*stage) == kEach; })) << serve->Errors();
+  EXPECT_EQ(Lines(stage->SinkFile("second")), kEach);
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable, "_delivery")), 0);
+  turn("resume");
+  EXPECT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  // Back in its own rows.
+  ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
+  EXPECT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
+  EXPECT_EQ(Deliveries(*stage), kEach);
+  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  EXPECT_EQ(Lines(stage->SinkFile("second")), 3 * kEach);
 }
 
 TEST_P(Routing, StoppedUnderLoadLeavesNoLeaseOfMessagesWithOneDestination) {

@@ -52,6 +52,9 @@ struct SplitPlan {
   SplitPlan(const Rows& candidates, const message::Routes& routes,
             std::span<const LaneRequest> lanes);
 
+  // The parameters of split_add_deliveries.sql.
+  Params Deliveries() const;
+
   // The deliveries to be added, and the messages they come of.
   std::vector<Uuid> ids;
   std::vector<std::int64_t> seqs;
@@ -110,6 +113,13 @@ void SplitPlan::AddDeliveries(const Rows& candidates, int row,
     attempts.push_back(tried ? candidates.Int4(row, kAttempts) : 0);
     last_errors.emplace_back(tried ? candidates.Text(row, kLastError) : "");
   }
+}
+
+Params SplitPlan::Deliveries() const {
+  Params params;
+  params.UuidArray(ids).Int8Array(seqs).TextArray(destinations).TextArray(order_keys);
+  params.Int2Array(order_waits).Int8Array(attempts).TextArray(last_errors);
+  return params;
 }
 
 PostgresSplitStore::PostgresSplitStore(std::shared_ptr<const Address> address,
@@ -230,10 +240,7 @@ Result<SplitReport> PostgresSplitStore::Write(const Rows& candidates, const Spli
   const Params none;
   Params cut_off;
   cut_off.TidArray(plan.cut_off);
-  Params add;
-  add.UuidArray(plan.ids).Int8Array(plan.seqs).TextArray(plan.destinations);
-  add.TextArray(plan.order_keys).Int2Array(plan.order_waits);
-  add.Int8Array(plan.attempts).TextArray(plan.last_errors);
+  const Params add = plan.Deliveries();
   Params mark;
   mark.UuidArray(plan.routed);
   Params unrouted;
