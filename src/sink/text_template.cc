@@ -35,6 +35,7 @@ constexpr std::array<NamedField, 10> kFields{{
 
 Status UnknownField(std::string_view name) {
   std::vector<std::string> known;
+  known.reserve(kFields.size());
   for (const NamedField& field : kFields) known.emplace_back(field.name);
   const std::string_view nearest = base::Nearest(name, known);
   return Status::Invalid(StrCat("there is no field {", name, "}"))

@@ -132,6 +132,7 @@ class NotificationApi {
 
   std::string Entries(const std::vector<store::StoredMessage>& rows) const {
     std::vector<std::string> entries;
+    entries.reserve(rows.size());
     for (const store::StoredMessage& row : rows) {
       entries.push_back(NotificationEntry(row, options_.attempts_max));
     }

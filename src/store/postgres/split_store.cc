@@ -286,6 +286,7 @@ Result<std::size_t> PostgresSplitStore::CompleteLeftOver(std::size_t limit, Dead
   OUTBOX_ASSIGN_OR_RETURN(const Rows found, connection_.Execute(left_over_, look, deadline));
   if (found.size() == 0) return std::size_t{0};
   std::vector<Uuid> ids;
+  ids.reserve(static_cast<std::size_t>(found.size()));
   for (int row = 0; row < found.size(); ++row) ids.push_back(found.Id(row, 0));
   Params complete;
   complete.UuidArray(ids)
@@ -298,6 +299,7 @@ Result<std::size_t> PostgresSplitStore::CompleteLeftOver(std::size_t limit, Dead
 Result<std::vector<std::string>> PostgresSplitStore::WaitingDestinations(Deadline deadline) {
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(waiting_, Params(), deadline));
   std::vector<std::string> destinations;
+  destinations.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) destinations.emplace_back(rows.Text(row, 0));
   return destinations;
 }

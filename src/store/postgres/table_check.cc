@@ -66,6 +66,7 @@ Status RequireTable(Connection& connection, const message::TableName& table,
   if (!missing.ok()) return ExplainPermission(missing.error(), table);
   if (missing->size() == 0) return Status::Ok();
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(missing->size()));
   for (int row = 0; row < missing->size(); ++row) names.emplace_back(missing->Text(row, 0));
   return Status::Permanent(Code::kPermission, StrCat("this role may not ", base::Join(names, ", "),
                                                      " on table ", table.Display()))

@@ -129,7 +129,7 @@ std::string NotifyChannel(const message::TableName& table) {
   return "outbox_" + FnvHex(table.Display());
 }
 
-Result<std::unique_ptr<Watch>> StartWorkWatch(std::shared_ptr<const Address> address,
+Result<std::unique_ptr<Watch>> StartWorkWatch(const std::shared_ptr<const Address>& address,
                                               const message::TableName& table,
                                               std::function<void()> on_work, Deadline deadline) {
   const std::string channel = NotifyChannel(table);

@@ -22,7 +22,7 @@ std::string NotifyChannel(const message::TableName& table);
 
 // Listens, and proves that a notification arrives within two seconds. Fails when it does not (a
 // pooler in between, for one); the caller then relies on polling.
-Result<std::unique_ptr<Watch>> StartWorkWatch(std::shared_ptr<const Address> address,
+Result<std::unique_ptr<Watch>> StartWorkWatch(const std::shared_ptr<const Address>& address,
                                               const message::TableName& table,
                                               std::function<void()> on_work, Deadline deadline);
 
