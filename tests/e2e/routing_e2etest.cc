@@ -199,11 +199,14 @@ TEST_P(Routing, APausedDestinationWaitsAmongItsDeliveriesAndGoesOn) {
   ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
   ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
   ASSERT_EQ(Deliveries(*stage), 0);
+  // Accepted once the process has told of its relays.
   const auto turn = [&](const std::string& command) {
-    const Finished done = stage->Run({command, "--table", std::string(kTable), "--sink", "second"});
-    EXPECT_EQ(done.exit_code, 0) << done.standard_error;
+    return WaitFor([&] {
+      return stage->Run({command, "--table", std::string(kTable), "--sink", "second"}).exit_code ==
+             0;
+    });
   };
-  turn("pause");
+  ASSERT_TRUE(turn("pause")) << serve->Errors();
   EXPECT_TRUE(WaitFor([&] { return serve->Errors().find("relay held") != std::string::npos; }))
       << serve->Errors();
   ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
@@ -212,7 +215,7 @@ TEST_P(Routing, APausedDestinationWaitsAmongItsDeliveriesAndGoesOn) {
   EXPECT_TRUE(WaitFor([&] { return Deliveries(*stage) == kEach; })) << serve->Errors();
   EXPECT_EQ(Lines(stage->SinkFile("second")), kEach);
   EXPECT_EQ(stage->sql().Number(StrCat("SELECT max(attempts) FROM ", kTable, "_delivery")), 0);
-  turn("resume");
+  ASSERT_TRUE(turn("resume")) << serve->Errors();
   EXPECT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << serve->Errors();
   // Back in its own rows.
   ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
