@@ -31,11 +31,11 @@ class MemoryControlStore final : public ControlStore {
     std::erase_if(control_.relays_,
                   [&](const auto& row) { return row.second.listed.beat_at < now - kKept; });
     std::vector<RelayHold> holds;
-    for (const auto& [key, hold] : control_.holds_) {
-      const bool ours = std::any_of(relays.begin(), relays.end(), [&](const RelayBeat& relay) {
-        return relay.table == key.first;
-      });
-      if (ours) holds.push_back(hold);
+    for (const auto& held : control_.holds_) {
+      const std::string& table = held.first.first;
+      const bool ours = std::any_of(relays.begin(), relays.end(),
+                                    [&](const RelayBeat& relay) { return relay.table == table; });
+      if (ours) holds.push_back(held.second);
     }
     return holds;
   }
@@ -100,11 +100,11 @@ class MemoryControlStore final : public ControlStore {
     OUTBOX_ASSIGN_OR_RETURN(const auto place, ReadAuditPlace(filter));
     const std::lock_guard lock(control_.mutex_);
     std::vector<AuditRecord> records;
-    for (auto record = control_.audit_.rbegin(); record != control_.audit_.rend(); ++record) {
-      if (place && record->number >= *place) continue;
-      if (!filter.table.empty() && record->table != filter.table) continue;
-      if (records.size() <= filter.limit) records.push_back(*record);
-    }
+    std::for_each(control_.audit_.rbegin(), control_.audit_.rend(), [&](const auto& record) {
+      if (place && record.number >= *place) return;
+      if (!filter.table.empty() && record.table != filter.table) return;
+      if (records.size() <= filter.limit) records.push_back(record);
+    });
     return MakeAuditPage(std::move(records), filter.limit);
   }
 

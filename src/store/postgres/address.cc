@@ -67,11 +67,11 @@ Result<Address> Address::Parse(const std::string& text) {
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
     if (option->val != nullptr) address.parameters_.emplace_back(option->keyword, option->val);
   }
-  for (const auto& [keyword, value] : kDefaults) {
+  for (const auto& standard : kDefaults) {
     const bool given =
         std::any_of(address.parameters_.begin(), address.parameters_.end(),
-                    [&](const auto& parameter) { return parameter.first == keyword; });
-    if (!given) address.parameters_.emplace_back(keyword, value);
+                    [&](const auto& parameter) { return parameter.first == standard.first; });
+    if (!given) address.parameters_.emplace_back(standard.first, standard.second);
   }
   std::erase_if(address.parameters_,
                 [](const auto& parameter) { return parameter.first == "client_encoding"; });

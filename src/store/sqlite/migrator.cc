@@ -1,7 +1,6 @@
 #include "store/sqlite/migrator.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/text.h"
 #include "sql/sqlite.h"
@@ -117,7 +116,8 @@ Result<std::vector<int>> DownOn(Connection& connection, const TableName& table, 
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
   if (!discard) OUTBOX_RETURN_IF_ERROR(CheckNothingUndelivered(connection, table));
   std::vector<int> undone;
-  for (const sql::Migration& migration : kMigrations | std::views::reverse) {
+  for (auto number = kMigrations.size(); number > 0; --number) {
+    const sql::Migration& migration = kMigrations[number - 1];
     if (!Applied(schema, migration.number)) continue;
     OUTBOX_RETURN_IF_ERROR(RunMigration(connection, table, migration.down));
     OUTBOX_RETURN_IF_ERROR(Forget(connection, table, migration.number));

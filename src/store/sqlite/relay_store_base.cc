@@ -8,7 +8,7 @@
 
 namespace outbox::store::sqlite {
 
-RelayStoreBase::RelayStoreBase(std::string path, std::string relay_id,
+RelayStoreBase::RelayStoreBase(std::string path, const std::string& relay_id,
                                std::shared_ptr<const LeaseTable> table)
     : path_(std::move(path)),
       token_prefix_(base::StrCat(relay_id, "/", base::RandomBits() & 0xffffffff, "-")),

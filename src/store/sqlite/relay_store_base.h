@@ -15,7 +15,8 @@ namespace outbox::store::sqlite {
 
 class RelayStoreBase : public RelayStore {
  public:
-  RelayStoreBase(std::string path, std::string relay_id, std::shared_ptr<const LeaseTable> table);
+  RelayStoreBase(std::string path, const std::string& relay_id,
+                 std::shared_ptr<const LeaseTable> table);
 
   Result<bool> TryLead(Deadline deadline) override;
   void StopLeading() noexcept override;
