@@ -165,7 +165,8 @@ Splitter::Duration Splitter::SplitOnce() {
   return crowded_ && report->left_alone == 0 ? Duration{0} : poll_delay_;
 }
 
-void Splitter::GiveBack(std::vector<std::unique_ptr<store::Claim>> claims, Deadline deadline) {
+void Splitter::GiveBack(const std::vector<std::unique_ptr<store::Claim>>& claims,
+                        Deadline deadline) {
   for (const auto& claim : claims) {
     const Status given_back = relay::GiveBack(*claim, deadline);
     if (!given_back.ok()) {

@@ -67,7 +67,7 @@ class Splitter {
   Duration SplitOnce();
   store::SplitRequest MakeRequest();
   Result<store::SplitReport> Split(const store::SplitRequest& request);
-  void GiveBack(std::vector<std::unique_ptr<store::Claim>> claims, Deadline deadline);
+  void GiveBack(const std::vector<std::unique_ptr<store::Claim>>& claims, Deadline deadline);
   void CompleteLeftOver();
   void WatchForWork();
   // False when asked to stop.

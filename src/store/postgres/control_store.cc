@@ -14,6 +14,7 @@ Status ExplainMissing(const Status& status) {
 
 std::vector<RelayHold> ReadHolds(const Rows& rows) {
   std::vector<RelayHold> holds;
+  holds.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
     holds.push_back({.table = std::string(rows.Text(row, 0)),
                      .sink = std::string(rows.Text(row, 1)),
@@ -121,6 +122,7 @@ Result<std::vector<ListedRelay>> PostgresControlStore::Relays(Deadline deadline)
   params.Int8(static_cast<std::int64_t>(kControlRowsMax));
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kList, params, deadline));
   std::vector<ListedRelay> relays;
+  relays.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) relays.push_back(ReadRelay(rows, row));
   return relays;
 }
@@ -170,6 +172,7 @@ Result<AuditPage> PostgresControlStore::ListAudit(const AuditFilter& filter, Dea
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows,
                           Ask(filter.table.empty() ? kList : kListTable, params, deadline));
   std::vector<AuditRecord> records;
+  records.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) records.push_back(ReadAudit(rows, row));
   return MakeAuditPage(std::move(records), filter.limit);
 }

@@ -18,6 +18,7 @@ constexpr std::int64_t kDeadAt = std::numeric_limits<std::int64_t>::max();
 
 std::string ToJsonArray(const std::vector<Uuid>& ids) {
   std::vector<std::string> quoted;
+  quoted.reserve(ids.size());
   for (const Uuid& id : ids) quoted.push_back(base::StrCat("\"", id.ToString(), "\""));
   return base::StrCat("[", base::Join(quoted, ","), "]");
 }
