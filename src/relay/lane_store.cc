@@ -7,15 +7,25 @@
 namespace outbox::relay {
 namespace {
 
+// Nothing to deliver; what a claim that was given back had turned dead is still to be told.
 class NoClaim final : public store::Claim {
  public:
+  explicit NoClaim(std::unique_ptr<store::Claim> given_back = nullptr)
+      : given_back_(std::move(given_back)) {}
+
   std::span<const Message> messages() const override { return {}; }
+  std::span<const Message> exhausted() const override {
+    return given_back_ == nullptr ? std::span<const Message>() : given_back_->exhausted();
+  }
   Result<store::SettleReport> Settle(std::span<const store::Outcome>, Deadline) override {
     return store::SettleReport{};
   }
   Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds, Deadline) override {
     return std::vector<std::uint32_t>{};
   }
+
+ private:
+  const std::unique_ptr<store::Claim> given_back_;
 };
 
 bool Empty(const store::Claim& claim) { return claim.size() == 0 && claim.exhausted().empty(); }
@@ -101,7 +111,8 @@ std::unique_ptr<store::Claim> LaneStore::Take(const store::ClaimRequest& request
   if (claim == nullptr) return nullptr;
   if (claim->size() > request.limit) {
     (void)GiveBack(*claim, deadline);
-    return nullptr;
+    if (claim->exhausted().empty()) return nullptr;
+    return std::make_unique<NoClaim>(std::move(claim));
   }
   lane_claimed_last_ = true;
   AskForRest(request, claim->size());

@@ -58,7 +58,7 @@ class LaneStore final : public store::RelayStore {
   // A claim of one message waits for the splitter's answer: the core takes an empty claim as one.
   ClaimResult NextOne(const store::ClaimRequest& request, Deadline deadline);
   ClaimResult NextDelivery(const store::ClaimRequest& request, Deadline deadline);
-  // Null when nothing is there. What is more than asked for is given back.
+  // Null when nothing is there. What is more than asked for is given back, but for the dead.
   std::unique_ptr<store::Claim> Take(const store::ClaimRequest& request, Deadline deadline);
   std::unique_ptr<store::Claim> AskAndTake(const store::ClaimRequest& request, Deadline deadline);
   void AskForRest(store::ClaimRequest request, std::size_t claimed);

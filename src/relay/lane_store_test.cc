@@ -45,9 +45,9 @@ class LaneStoreTest : public ::testing::Test {
     board_->EndRound(false);
     return left;
   }
-  std::unique_ptr<store::Claim> Next(std::size_t limit = 2, bool from_start = false) {
+  std::unique_ptr<store::Claim> Next(std::size_t limit = 2, std::optional<int> attempts_max = {}) {
     auto claim =
-        store_->Next({.limit = limit, .lease = seconds(60), .from_start = from_start}, Soon());
+        store_->Next({.limit = limit, .lease = seconds(60), .attempts_max = attempts_max}, Soon());
     EXPECT_OK(claim);
     return *std::move(claim);
   }
@@ -128,6 +128,24 @@ TEST_F(LaneStoreTest, AProbeGivesABatchThatWasLeftBackUntried) {
     EXPECT_EQ(row.message.attempt, 0);
   }
   EXPECT_EQ(Serve(), 0u) << "what is not answered at once is withdrawn";
+}
+
+TEST_F(LaneStoreTest, TheDeadOfABatchThatIsGivenBackAreToldOnce) {
+  Put(own_, "dead");
+  {
+    const auto tried = own_relay_->Next({.limit = 1, .lease = seconds(60)}, Soon());
+    const std::vector<store::Outcome> retry{{.kind = store::Outcome::Kind::kRetry, .error = "no"}};
+    ASSERT_OK((*tried)->Settle(retry, Soon()));
+  }
+  Put(own_, "0");
+  Put(own_, "1");
+  Next(3, 1);
+  EXPECT_EQ(Serve(), 2u);
+  const auto claim = Next(1, 1);
+  EXPECT_THAT(Payloads(*claim), IsEmpty());
+  ASSERT_EQ(claim->exhausted().size(), 1u);
+  EXPECT_EQ(claim->exhausted()[0].payload, "dead");
+  EXPECT_THAT(Next(1, 1)->exhausted(), IsEmpty());
 }
 
 TEST_F(LaneStoreTest, AClaimOfOneWaitsForTheSplitter) {
