@@ -94,6 +94,24 @@ class Routing : public OnDialect {
     serve.Signal(SIGTERM);
     return serve.Wait(std::chrono::seconds(60)) == 0;
   }
+  // Producers go on while the program is killed at random moments; the last one delivers the rest.
+  static void KillWhileServing(Stage& stage, const std::string& config, std::size_t kills) {
+    Producer producer(stage.url(),
+                      {.per_transaction = 20, .transactions_max = Pick<std::size_t>(400, 100)});
+    std::mt19937 random(20261115);
+    std::uniform_int_distribution<int> life_ms(60, 500);
+    for (std::size_t kill = 0; kill < kills; ++kill) {
+      const auto serve = Serve(config);
+      std::this_thread::sleep_for(milliseconds(life_ms(random)));
+      ASSERT_TRUE(serve->Running()) << "died by itself: " << serve->Errors();
+      serve->Kill();
+    }
+    producer.Stop();
+    const auto serve = Serve(config);
+    ASSERT_TRUE(WaitFor([&] { return stage.Unfinished() == 0; }, std::chrono::seconds(180)))
+        << serve->Errors();
+    EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  }
 };
 OUTBOX_ON_EVERY_DIALECT(Routing);
 
@@ -255,21 +273,7 @@ TEST_P(Routing, KilledAtRandomMomentsLosesNoMessageWithOneDestination) {
   const std::string config =
       ConfigureApart(*stage, SecondFile(*stage),
                      StrCat("batch_size = 10\nwindow = ", kWindow, "\nlease = \"1s\"\n"));
-  Producer producer(stage->url(),
-                    {.per_transaction = 20, .transactions_max = Pick<std::size_t>(300, 100)});
-  std::mt19937 random(20261116);
-  std::uniform_int_distribution<int> life_ms(60, 500);
-  for (std::size_t kill = 0; kill < kKills; ++kill) {
-    const auto serve = Serve(config);
-    std::this_thread::sleep_for(milliseconds(life_ms(random)));
-    ASSERT_TRUE(serve->Running()) << "died by itself: " << serve->Errors();
-    serve->Kill();
-  }
-  producer.Stop();
-  const auto serve = Serve(config);
-  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }, std::chrono::seconds(180)))
-      << serve->Errors();
-  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  ASSERT_NO_FATAL_FAILURE(KillWhileServing(*stage, config, kKills));
   const Verdict verdict = Judge(*stage, "first");
   PrintVerdict(Name(), verdict, kKills, kKills * kWindow);
   EXPECT_EQ(verdict.lost, 0u);
@@ -284,21 +288,7 @@ TEST_P(Routing, KilledAtRandomMomentsLosesNothingForEitherSink) {
   const std::string config =
       Configure(*stage, SecondFile(*stage), "topics = \"#\"\n",
                 StrCat("batch_size = 10\nwindow = ", kWindow, "\nlease = \"1s\"\n"));
-  Producer producer(stage->url(),
-                    {.per_transaction = 20, .transactions_max = Pick<std::size_t>(400, 100)});
-  std::mt19937 random(20261115);
-  std::uniform_int_distribution<int> life_ms(60, 500);
-  for (std::size_t kill = 0; kill < kills; ++kill) {
-    const auto serve = Serve(config);
-    std::this_thread::sleep_for(milliseconds(life_ms(random)));
-    ASSERT_TRUE(serve->Running()) << "died by itself: " << serve->Errors();
-    serve->Kill();
-  }
-  producer.Stop();
-  const auto serve = Serve(config);
-  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }, std::chrono::seconds(180)))
-      << serve->Errors();
-  EXPECT_TRUE(StopServing(*serve)) << serve->Errors();
+  ASSERT_NO_FATAL_FAILURE(KillWhileServing(*stage, config, kills));
   for (const char* sink : {"first", "second"}) {
     const Verdict verdict = Judge(*stage, sink);
     PrintVerdict(StrCat(Name(), " ", sink), verdict, kills, kills * kWindow);
