@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "sink/amqp/amqp_sink.h"
+#include "tests/conformance/sink_producer.h"
 #include "tests/support/matchers.h"
 #include "tests/support/rabbitmq.h"
 #include "tests/support/temp_folder.h"
@@ -65,7 +66,6 @@ class AmqpSinkTest : public ::testing::Test {
 
   static RabbitMq& rabbit() { return *TheNode().rabbit; }
   static Deadline Within(std::chrono::milliseconds time) { return Deadline::After(time); }
-  static Deadline Soon() { return Within(seconds(30)); }
 
   // To the test's exchange, unless `query` names another.
   std::shared_ptr<Sink> Make(const std::string& query = "") const {
@@ -88,12 +88,6 @@ class AmqpSinkTest : public ::testing::Test {
     std::vector<Message> messages;
     for (int i = 0; i < count; ++i) messages.push_back(Make(i, payload));
     return messages;
-  }
-  static std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages,
-                                     Deadline deadline = Soon()) {
-    std::vector<Status> results(messages.size(), Status::Retry(Code::kInternal, "not attempted"));
-    sink.Publish(messages, results, deadline);
-    return results;
   }
   static std::size_t CountOk(const std::vector<Status>& results) {
     return static_cast<std::size_t>(
