@@ -1,6 +1,5 @@
 #include "store/postgres/transaction_claim.h"
 
-#include <array>
 #include <unordered_set>
 #include <utility>
 
@@ -19,6 +18,7 @@ TransactionLanes::TransactionLanes(std::shared_ptr<const Address> address,
                                    const message::TableName& table,
                                    const RelayStoreOptions& options)
     : keep_delivered(options.keep_delivered),
+      async_ack(options.async_ack),
       history(options.attempt_history),
       worker(options.relay_id),
       settle(table, history == AttemptHistory::kOff ? sql::postgres::kSettleTransaction
@@ -97,6 +97,7 @@ Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
 }
 
 Result<Rows> TransactionClaim::Write(Deadline deadline) {
+  static const Statement kAsync("SET LOCAL synchronous_commit TO off");
   static const Statement kCommit("COMMIT");
   const Settlement settlement(outcomes_, messages(), rows_);
   const bool noted = lanes_->history != AttemptHistory::kOff;
@@ -109,10 +110,12 @@ Result<Rows> TransactionClaim::Write(Deadline deadline) {
     params.TextArray(ErrorClasses(outcomes_)).Bool(lanes_->history == AttemptHistory::kAll);
     params.Text(lanes_->worker);
   }
-  const std::array<Connection::Step, 3> steps{
-      {{&lanes_->note_cut_off, &cut_off}, {&lanes_->settle, &params}, {&kCommit, &none}}};
-  const std::span<const Connection::Step> wanted = std::span(steps).subspan(noted ? 0 : 1);
-  OUTBOX_ASSIGN_OR_RETURN(auto rows, connection_->Pipeline(wanted, deadline, session_));
+  std::vector<Connection::Step> steps;
+  if (noted) steps.push_back({&lanes_->note_cut_off, &cut_off});
+  steps.push_back({&lanes_->settle, &params});
+  if (lanes_->async_ack) steps.push_back({&kAsync, &none});
+  steps.push_back({&kCommit, &none});
+  OUTBOX_ASSIGN_OR_RETURN(auto rows, connection_->Pipeline(steps, deadline, session_));
   return std::move(rows[noted ? 1 : 0]);
 }
 

@@ -33,6 +33,7 @@ class TransactionLanes {
   void Return(std::unique_ptr<Connection> connection);
 
   const bool keep_delivered;
+  const bool async_ack;
   const AttemptHistory history;
   const std::string worker;
   const Statement settle;

@@ -63,6 +63,8 @@ Status Connection::Configure() {
   return Execute("PRAGMA synchronous = FULL");
 }
 
+Status Connection::RelaxDurability() { return Execute("PRAGMA synchronous = NORMAL"); }
+
 Status Connection::EnterWal() {
   OUTBOX_ASSIGN_OR_RETURN(Query current, Prepare("PRAGMA journal_mode"));
   OUTBOX_ASSIGN_OR_RETURN(const bool found, current.Step());

@@ -54,6 +54,9 @@ class Connection {
   Result<Query> Prepare(std::string_view sql);
   // Runs one or several statements without parameters.
   Status Execute(const std::string& sql);
+  // From now on a commit returns before it is on disk. A power loss may take the last of them away;
+  // a crash of the process takes none.
+  Status RelaxDurability();
 
   // True when the file or its file system allows no writes.
   bool read_only() const noexcept { return sqlite3_db_readonly(handle_.get(), "main") == 1; }

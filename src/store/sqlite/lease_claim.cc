@@ -69,8 +69,7 @@ class LeaseClaim final : public Claim {
 
 ConnectionSlot::Prepare SettleDurability(bool async_ack) {
   if (!async_ack) return nullptr;
-  // In WAL mode NORMAL commits without waiting for the disk.
-  return [](Connection& connection) { return connection.Execute("PRAGMA synchronous = NORMAL"); };
+  return [](Connection& connection) { return connection.RelaxDurability(); };
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace outbox::store::sqlite {
 LeaseStore::LeaseStore(const std::string& path, const RelayStoreOptions& options,
                        std::shared_ptr<const LeaseTable> table)
     : RelayStoreBase(path, options.relay_id, std::move(table)),
-      claim_(path, PrepareConnection()),
+      // A lease that a power loss takes away leaves its messages pending, to be delivered again.
+      claim_(path, PrepareConnection(Commits::kRelaxed)),
       settle_(std::make_shared<SettleSlot>(path, options.async_ack)) {}
 
 Result<std::unique_ptr<Claim>> LeaseStore::Next(const ClaimRequest& request, Deadline deadline) {

@@ -13,7 +13,7 @@ RelayStoreBase::RelayStoreBase(std::string path, const std::string& relay_id,
     : path_(std::move(path)),
       token_prefix_(base::StrCat(relay_id, "/", base::RandomBits() & 0xffffffff, "-")),
       table_(std::move(table)),
-      look_(path_, PrepareConnection()),
+      look_(path_, PrepareConnection(Commits::kDurable)),
       leader_(path_, table_->leader_name()) {}
 
 Result<bool> RelayStoreBase::TryLead(Deadline) { return leader_.TryAcquire(); }
@@ -39,8 +39,11 @@ Result<bool> RelayStoreBase::WorthClaiming(Deadline deadline) {
 
 std::string RelayStoreBase::NextToken() { return base::StrCat(token_prefix_, ++tokens_); }
 
-ConnectionSlot::Prepare RelayStoreBase::PrepareConnection() const {
-  return [table = table_](Connection& connection) { return table->Register(connection); };
+ConnectionSlot::Prepare RelayStoreBase::PrepareConnection(Commits commits) const {
+  return [table = table_, commits](Connection& connection) {
+    if (commits == Commits::kRelaxed) OUTBOX_RETURN_IF_ERROR(connection.RelaxDurability());
+    return table->Register(connection);
+  };
 }
 
 }  // namespace outbox::store::sqlite

@@ -33,8 +33,12 @@ class RelayStoreBase : public RelayStore {
   // Unique among all claims of all relays, also after a restart under the same relay_id.
   std::string NextToken();
 
+  enum class Commits : std::uint8_t {
+    kDurable,
+    kRelaxed,  // what they write may be taken away by a power loss
+  };
   // Opens connections on which the table's statements run.
-  ConnectionSlot::Prepare PrepareConnection() const;
+  ConnectionSlot::Prepare PrepareConnection(Commits commits) const;
 
   const std::string& path() const noexcept { return path_; }
   const std::shared_ptr<const LeaseTable>& table() const noexcept { return table_; }

@@ -169,14 +169,5 @@ TEST(LeaseToken, DiffersBetweenStoresWithTheSameRelayId) {
   EXPECT_EQ(database.Number("SELECT count(DISTINCT locked_by) FROM orders_outbox"), 2);
 }
 
-TEST(AsyncAck, RecordsOutcomesAllTheSame) {
-  TestDatabase database;
-  ASSERT_OK(database.Enqueue(1));
-  const auto relay = database.OpenRelay({.async_ack = true});
-  const auto claim = Next(*relay);
-  ASSERT_OK(claim->Settle(AllDelivered(*claim), Soon()));
-  EXPECT_EQ(database.Count("delivered"), 1);
-}
-
 }  // namespace
 }  // namespace outbox::store::sqlite
