@@ -3,7 +3,7 @@
 // Failures are kSinkDown and name the server as host:port; only the caller knows what was sent
 // before one and may therefore be in doubt. After a failure the stream is of no further use.
 //
-// Threads: used by one at a time.
+// Threads: one writes while another reads; under TLS one at a time.
 #pragma once
 
 #include <chrono>

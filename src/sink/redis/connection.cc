@@ -1,5 +1,6 @@
 #include "sink/redis/connection.h"
 
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -74,6 +75,18 @@ Status RedisConnection::LogIn(const RedisOptions& options, Deadline deadline) {
 }
 
 Result<RedisReply> RedisConnection::Receive(Deadline deadline) {
+  if (!broken_.ok()) return broken_;
+  auto reply = Read(deadline);
+  if (!reply.ok()) Break(reply.error());
+  return reply;
+}
+
+void RedisConnection::Break(Status why) {
+  Retire();
+  if (broken_.ok()) broken_ = std::move(why);
+}
+
+Result<RedisReply> RedisConnection::Read(Deadline deadline) {
   while (true) {
     void* reply = nullptr;
     if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {

@@ -1,12 +1,15 @@
 // RedisConnection: a logged-in connection to one server; commands out, replies in.
 //
-// Threads: used by one at a time.
+// Threads: one sends while another, which holds `receiving`, takes replies; under TLS one does
+// both. Retire and retired any.
 #pragma once
 
 #include <hiredis/hiredis.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -31,8 +34,16 @@ class RedisConnection {
   Stream::Written Send(std::string_view commands, Deadline deadline) {
     return stream_.Write(commands, deadline);
   }
-  // The next reply; an error reply is a reply too.
+  // The next reply; an error reply is a reply too. After a failure there are none any more: a late
+  // one would be taken for the next command's.
   Result<RedisReply> Receive(Deadline deadline);
+  // No more replies, for this reason.
+  void Break(Status why);
+  std::mutex& receiving() noexcept { return receiving_; }
+
+  // For no further commands. Replies to those sent still come.
+  void Retire() noexcept { retired_ = true; }
+  bool retired() const noexcept { return retired_; }
 
   bool HungUp() const { return stream_.HungUp(); }
   const std::string& peer() const noexcept { return stream_.peer(); }
@@ -43,8 +54,13 @@ class RedisConnection {
   explicit RedisConnection(Stream stream)
       : stream_(std::move(stream)), reader_(redisReaderCreate()) {}
   Status LogIn(const RedisOptions& options, Deadline deadline);
+  Result<RedisReply> Read(Deadline deadline);
 
   Stream stream_;
+  std::atomic<bool> retired_ = false;
+
+  std::mutex receiving_;  // guards all below
+  Status broken_;
   Reader reader_;
   std::array<char, 64 * 1024> buffer_;
 };

@@ -1,5 +1,7 @@
 // The Redis sink against a server, beyond what every sink must do.
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "sink/redis/redis_sink.h"
 #include "tests/conformance/redis_server.h"
@@ -66,6 +68,29 @@ TEST_F(RedisSinkTest, KeepsTheOrderOfABatchLargerThanOneWrite) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     EXPECT_EQ(entries[i].Field("id"), messages[i].id.ToString());
   }
+}
+
+TEST_F(RedisSinkTest, TwoCallsAtATimeShareOneConnectionAndEachHasItsOwnReplies) {
+  const std::string taken = "orders.order.taken.v1";
+  ASSERT_EQ(server_->Ask({"SET", taken, "no stream"}), "OK");
+  const auto sink = Make("");
+  ASSERT_EQ(sink->traits().concurrency, 2u);
+  const auto publish = [&](std::size_t refused_every) {
+    for (int round = 0; round < 100; ++round) {
+      auto messages = Messages(21);
+      for (std::size_t i = 0; i < messages.size(); i += refused_every) messages[i].topic = taken;
+      const auto results = Publish(*sink, messages);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        EXPECT_EQ(results[i].ok(), i % refused_every != 0) << i << ": " << results[i].ToString();
+      }
+    }
+  };
+  std::thread other(publish, 3);
+  publish(7);
+  other.join();
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), std::to_string(100 * (21 - 7) + 100 * (21 - 3)));
+  const std::string clients = server_->Ask({"CLIENT", "LIST"});
+  EXPECT_EQ(clients.find("name=outboxd"), clients.rfind("name=outboxd")) << clients;
 }
 
 TEST_F(RedisSinkTest, TrimsTheStreamExactly) {
@@ -158,6 +183,33 @@ TEST_F(RedisSinkTest, AMessageTheServerFindsTooLargeIsRefusedForGood) {
     ASSERT_OK(Publish(*sink, {messages[2]})[0]);
   }
   EXPECT_EQ(server_->Ask({"XLEN", kStream}), "8");
+}
+
+// The server hangs up on both; only the one whose fault it is must not be tried again.
+TEST_F(RedisSinkTest, AMessageThatIsTooLargeIsNoFaultOfACallBesideIt) {
+  ASSERT_EQ(server_->Ask({"CONFIG", "SET", "proto-max-bulk-len", "1mb"}), "OK");
+  const auto sink = Make("");
+  std::atomic<bool> stop = false;
+  std::size_t hindered = 0;
+  std::thread other([&] {
+    while (!stop) {
+      for (const Status& result : Publish(*sink, Messages(50))) {
+        if (!result.ok()) ++hindered;
+        EXPECT_NE(result.disposition(), Disposition::kPermanent) << result.ToString();
+      }
+    }
+  });
+  for (int round = 0; round < 50; ++round) {
+    auto messages = Messages(3);
+    messages[1].payload = std::string(2'000'000, 'x');
+    // Hung up on for the other's sake it may be, until it is looked at.
+    ASSERT_TRUE(WaitFor(
+        [&] { return Publish(*sink, messages)[1].disposition() == Disposition::kPermanent; }));
+  }
+  stop = true;
+  other.join();
+  RecordProperty("hindered", static_cast<int>(hindered));
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
 }
 
 TEST_F(RedisSinkTest, ConnectionsTheServerHasDroppedAreReplacedWithoutAFailure) {

@@ -6,9 +6,10 @@
 //
 // When the connection breaks or the deadline passes, messages whose commands had left whole and
 // were not answered are in doubt; those before are settled by their answers and those after were
-// never sent. Entries of one stream stand in the order of the batch.
+// never sent. Entries of one stream stand in the order of the batches.
 //
-// Threads: one connection; calls wait for each other.
+// Threads: one connection, two calls: one sends its batch while the other waits for its last
+// replies. Under TLS calls wait for each other.
 #pragma once
 
 #include <memory>
