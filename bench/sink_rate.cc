@@ -61,19 +61,23 @@ struct Total {
   Seconds busy{0};
 };
 
-Status SendRaw(RawClient& client, const Message& sample, std::size_t window, Total& total) {
+std::size_t BatchOf(const Sink& sink) { return std::min(kBatch, sink.traits().batch_max); }
+// As many unconfirmed as the sink may have.
+std::size_t WindowOf(const Sink& sink) { return BatchOf(sink) * sink.traits().concurrency; }
+
+// Sends `count` messages, and as many again until the time is over.
+Status SendRaw(RawClient& client, const Message& sample, std::size_t count, std::size_t window,
+               Seconds at_least, Total& total) {
   const auto start = steady_clock::now();
   const Seconds busy = BusyTime();
-  while (steady_clock::now() - start < kTurn) {
-    OUTBOX_RETURN_IF_ERROR(client.Send(sample, window * 8, window));
-    total.sent += window * 8;
-  }
+  do {
+    OUTBOX_RETURN_IF_ERROR(client.Send(sample, count, window));
+    total.sent += count;
+  } while (steady_clock::now() - start < at_least);
   total.took += steady_clock::now() - start;
   total.busy += BusyTime() - busy;
   return Status::Ok();
 }
-
-std::size_t BatchOf(const Sink& sink) { return std::min(kBatch, sink.traits().batch_max); }
 
 Status PublishBatches(Sink& sink, const Message& sample, steady_clock::time_point until,
                       std::atomic<std::size_t>& sent) {
@@ -112,18 +116,20 @@ const std::array kPlans{
     DrainPlan{.mode = ClaimMode::kTransaction, .keep = false, .batch = kBatch},
 };
 
-// A relay that drains the table by one of the plans.
+// A relay that drains the table by one of the plans, and what it is compared with: as many
+// messages, each time to an empty destination. A broker whose queue grows gets slower.
 struct RelayRates {
+  double raw = 0;
+  Seconds raw_cost{0};      // of a message, in processor time of client and server together
   double nowhere = 0;       // to a sink that takes everything at once: what the table gives
-  Seconds nowhere_cost{0};  // of a message, in processor time of relay and database together
+  Seconds nowhere_cost{0};  // the same of relay and database
   double relay = 0;
 };
 
 // One round: each on an empty destination, or on a table filled anew.
 struct Rates {
   double raw = 0;
-  Seconds raw_cost{0};  // of a message
-  double sink = 0;      // the sink alone
+  double sink = 0;  // the sink alone
   std::array<RelayRates, kPlans.size()> relays;
 };
 
@@ -131,6 +137,11 @@ Result<RelayRates> MeasureRelay(Scratch& scratch, const DrainPlan& plan, RawClie
                                 const Message& sample, const std::shared_ptr<Sink>& sink,
                                 std::size_t count) {
   RelayRates rates;
+  Total raw;
+  OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
+  OUTBOX_RETURN_IF_ERROR(SendRaw(raw_client, sample, count, WindowOf(*sink), Seconds(0), raw));
+  rates.raw = raw.rate();
+  rates.raw_cost = raw.cost();
   OUTBOX_RETURN_IF_ERROR(scratch.Fill(count));
   const Seconds busy = BusyTime();
   OUTBOX_ASSIGN_OR_RETURN(rates.nowhere, RelayRate(scratch, plan, count));
@@ -144,8 +155,7 @@ Result<RelayRates> MeasureRelay(Scratch& scratch, const DrainPlan& plan, RawClie
 Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
                            const std::shared_ptr<Sink>& sink, std::size_t count) {
   const Message sample = SampleMessage(scratch);
-  // As many unconfirmed as the sink may have.
-  const std::size_t window = BatchOf(*sink) * sink->traits().concurrency;
+  const std::size_t window = WindowOf(*sink);
   Rates rates;
   Total raw;
   Total alone;
@@ -154,13 +164,12 @@ Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
   OUTBOX_RETURN_IF_ERROR(sink->Open(Deadline::After(kPublishTimeout)));
   for (int turn = 0; turn < kTurns; ++turn) {
     OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
-    OUTBOX_RETURN_IF_ERROR(SendRaw(raw_client, sample, window, raw));
+    OUTBOX_RETURN_IF_ERROR(SendRaw(raw_client, sample, window * 8, window, kTurn, raw));
     OUTBOX_RETURN_IF_ERROR(raw_client.Prepare(sample));
     OUTBOX_RETURN_IF_ERROR(SendBySink(*sink, sample, alone));
   }
   sink->Close(Deadline::After(kPublishTimeout));
   rates.raw = raw.rate();
-  rates.raw_cost = raw.cost();
   rates.sink = alone.rate();
   for (std::size_t i = 0; i < kPlans.size(); ++i) {
     OUTBOX_ASSIGN_OR_RETURN(rates.relays[i],
@@ -171,9 +180,9 @@ Result<Rates> MeasureRound(Scratch& scratch, RawClient& raw_client,
 
 // What a relay could reach if nothing ever waited: raw client and table at once, on processors that
 // both of them need.
-double Limit(const Rates& rates, const RelayRates& relay) {
-  const Seconds cost = rates.raw_cost + relay.nowhere_cost;
-  return std::min({rates.raw, relay.nowhere, std::thread::hardware_concurrency() / cost.count()});
+double Limit(const RelayRates& relay) {
+  const Seconds cost = relay.raw_cost + relay.nowhere_cost;
+  return std::min({relay.raw, relay.nowhere, std::thread::hardware_concurrency() / cost.count()});
 }
 
 // The figures of one sink, a relay's compared in three ways.
@@ -207,9 +216,9 @@ class SinkFigures {
         figure.rounds.push_back(measured.relay);
         figure.baseline.push_back(baseline);
       };
-      add(against_slower_[i], std::min(rates.raw, measured.nowhere));
-      add(against_raw_[i], rates.raw);
-      add(against_limit_[i], Limit(rates, measured));
+      add(against_slower_[i], std::min(measured.raw, measured.nowhere));
+      add(against_raw_[i], measured.raw);
+      add(against_limit_[i], Limit(measured));
     }
   }
 
@@ -241,14 +250,15 @@ Status MeasureSink(Run& run, Scratch& scratch, const std::string& given) {
     OUTBOX_ASSIGN_OR_RETURN(const Rates rates, MeasureRound(scratch, *raw_client, sink,
                                                             run.messages() / kPartOfMessages));
     figures.Add(rates);
-    run.Progress(StrCat(uri.scheme, ": raw client ", FormatNumber(rates.raw), " (",
-                        FormatNumber(rates.raw_cost.count() * 1e6),
-                        " µs of a processor each), sink alone ", FormatNumber(rates.sink)));
+    run.Progress(StrCat(uri.scheme, ": raw client ", FormatNumber(rates.raw), ", sink alone ",
+                        FormatNumber(rates.sink)));
     for (std::size_t i = 0; i < kPlans.size(); ++i) {
+      const RelayRates& relay = rates.relays[i];
       run.Progress(StrCat(uri.scheme, ", ", Describe(kPlans[i]), ": relay ",
-                          FormatNumber(rates.relays[i].relay), ", into nowhere ",
-                          FormatNumber(rates.relays[i].nowhere), " (",
-                          FormatNumber(rates.relays[i].nowhere_cost.count() * 1e6), " µs)"));
+                          FormatNumber(relay.relay), ", raw client ", FormatNumber(relay.raw), " (",
+                          FormatNumber(relay.raw_cost.count() * 1e6),
+                          " µs of a processor each), into nowhere ", FormatNumber(relay.nowhere),
+                          " (", FormatNumber(relay.nowhere_cost.count() * 1e6), " µs)"));
     }
   }
   figures.Report(run);

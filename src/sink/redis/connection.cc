@@ -58,6 +58,8 @@ Status RedisConnection::LogIn(const RedisOptions& options, Deadline deadline) {
   AppendCommand({"CLIENT", "SETNAME", kClientName}, commands);
   AppendCommand({"PING"}, commands);
   needed.insert(needed.end(), 2, false);
+  AppendCommand({"MULTI"}, commands);
+  AppendCommand({"EXEC"}, commands);
 
   OUTBOX_RETURN_IF_ERROR(Send(commands, deadline).status);
   Status refused;
@@ -71,6 +73,9 @@ Status RedisConnection::LogIn(const RedisOptions& options, Deadline deadline) {
                   .WithHint(told.hint())
                   .WithNative(told.native());
   }
+  OUTBOX_RETURN_IF_ERROR(Receive(deadline).error());
+  OUTBOX_ASSIGN_OR_RETURN(const RedisReply executed, Receive(deadline));
+  takes_groups_ = executed->type == REDIS_REPLY_ARRAY;
   return refused;
 }
 

@@ -45,6 +45,8 @@ class RedisConnection {
   void Retire() noexcept { retired_ = true; }
   bool retired() const noexcept { return retired_; }
 
+  // The server lets us send several commands as one, MULTI … EXEC.
+  bool takes_groups() const noexcept { return takes_groups_; }
   bool HungUp() const { return stream_.HungUp(); }
   const std::string& peer() const noexcept { return stream_.peer(); }
 
@@ -57,6 +59,7 @@ class RedisConnection {
   Result<RedisReply> Read(Deadline deadline);
 
   Stream stream_;
+  bool takes_groups_ = false;  // known after LogIn
   std::atomic<bool> retired_ = false;
 
   std::mutex receiving_;  // guards all below

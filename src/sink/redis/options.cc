@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kPort = 6379;
 constexpr int kDbMax = 16383;
+constexpr std::size_t kGroupMax = 1000;
 constexpr std::size_t kMaxlenMax = std::size_t{1} << 40;
 
 int ReadDb(const std::string& path, OptionReader& options) {
@@ -50,6 +51,7 @@ Result<RedisOptions> RedisOptions::Read(const SinkUri& uri) {
   }
   read.maxlen = exact > 0 ? exact : approximate;
   read.maxlen_exact = exact > 0;
+  read.group = options.Number("group", read.group, 1, kGroupMax);
   using std::chrono::milliseconds;
   read.dedupe =
       options.Duration("dedupe", milliseconds(0), milliseconds(0), std::chrono::hours(24 * 365));

@@ -26,6 +26,7 @@ struct RedisOptions {
   TextTemplate stream;               // the key of the stream
   std::size_t maxlen = 0;            // entries kept; 0: all
   bool maxlen_exact = false;         // trim to the entry, not to the node
+  std::size_t group = 100;           // messages added as one, at most; 1: each by itself
   std::chrono::milliseconds dedupe;  // how long an id is remembered; 0: not at all
   message::BodyFormat body = message::BodyFormat::kPlain;
 

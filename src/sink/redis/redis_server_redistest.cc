@@ -169,20 +169,79 @@ TEST_F(RedisSinkTest, AnEmptyStreamNameFailsAlone) {
   EXPECT_OK(results[2]);
 }
 
+class RedisGroupTest : public RedisSinkTest, public ::testing::WithParamInterface<std::size_t> {
+ protected:
+  std::shared_ptr<Sink> MakeGrouped() const { return Make(base::StrCat("?group=", GetParam())); }
+};
+
 // Of every size: the command may be cut off while it is written, or leave whole.
-TEST_F(RedisSinkTest, AMessageTheServerFindsTooLargeIsRefusedForGood) {
+TEST_P(RedisGroupTest, AMessageTheServerFindsTooLargeIsRefusedForGood) {
   ASSERT_EQ(server_->Ask({"CONFIG", "SET", "proto-max-bulk-len", "1mb"}), "OK");
-  const auto sink = Make("");
+  const auto sink = MakeGrouped();
+  const bool alone = GetParam() == 1;
   for (const std::size_t bytes : {1'100'000u, 2'000'000u, 8'000'000u, 64'000'000u}) {
     auto messages = Messages(3);
     messages[1].payload = std::string(bytes, 'x');
     const auto results = Publish(*sink, messages);
-    EXPECT_OK(results[0]);
+    EXPECT_EQ(results[0].disposition(), alone ? Disposition::kNone : Disposition::kSinkDown)
+        << results[0].ToString();
     EXPECT_EQ(results[1].disposition(), Disposition::kPermanent) << results[1].ToString();
     EXPECT_EQ(results[2].disposition(), Disposition::kSinkDown) << results[2].ToString();
     ASSERT_OK(Publish(*sink, {messages[2]})[0]);
   }
-  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "8");
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), alone ? "8" : "4");
+}
+
+TEST_P(RedisGroupTest, AsManyMessagesAsToldAreAddedInOneStep) {
+  const auto sink = MakeGrouped();
+  ASSERT_OK(sink->Open(Soon()));
+  const auto executed = [&] {
+    const std::string stats = server_->Ask({"INFO", "commandstats"});
+    const std::size_t at = stats.find("cmdstat_exec:calls=");
+    return at == std::string::npos ? 0 : std::stoi(stats.substr(stats.find('=', at) + 1));
+  };
+  const int before = executed();
+  for (const Status& status : Publish(*sink, Messages(250))) ASSERT_OK(status);
+  const auto groups = static_cast<int>((250 + GetParam() - 1) / GetParam());
+  EXPECT_EQ(executed() - before, GetParam() == 1 ? 0 : groups);
+  EXPECT_EQ(Ids().size(), 250u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Redis, RedisGroupTest, ::testing::Values(1, 2, 100),
+                         ::testing::PrintToStringParamName());
+
+TEST_F(RedisSinkTest, LargeMessagesMakeSmallGroups) {
+  const auto sink = Make("");
+  const std::string payload(300'000, 'x');
+  for (const Status& status : Publish(*sink, Messages(20, payload))) ASSERT_OK(status);
+  const std::string stats = server_->Ask({"INFO", "commandstats"});
+  EXPECT_THAT(stats, HasSubstr("cmdstat_exec:calls=21,")) << "20, and one when logging in";
+}
+
+TEST_F(RedisSinkTest, WhatTheServerRefusesBeforehandKeepsItsGroupOut) {
+  ASSERT_EQ(server_->Ask({"ACL", "SETUSER", "narrow", "on", ">secret", "~orders.order.created.*",
+                          "+xadd", "+multi", "+exec"}),
+            "OK");
+  const auto sink = MakeUri(base::StrCat("redis://narrow:secret@", server_->address()));
+  auto messages = Messages(3);
+  messages[1].topic = "orders.order.secret.v1";
+  const auto results = Publish(*sink, messages);
+  for (const Status& result : results) {
+    EXPECT_EQ(result.disposition(), Disposition::kSinkDown) << result.ToString();
+    EXPECT_THAT(result.message(), HasSubstr("NOPERM"));
+  }
+  EXPECT_THAT(results[0].message(), HasSubstr("with all of its group"));
+  EXPECT_THAT(results[1].message(), Not(HasSubstr("with all of its group")));
+  EXPECT_EQ(server_->Ask({"EXISTS", kStream}), "0");
+  EXPECT_OK(Publish(*sink, {messages[0]})[0]);
+}
+
+TEST_F(RedisSinkTest, GoesOnOneByOneWhenGroupsAreNoLongerAllowed) {
+  const auto sink = Make("");
+  ASSERT_OK(Publish(*sink, Messages(2))[0]);
+  ASSERT_EQ(server_->Ask({"ACL", "SETUSER", "app", "-multi", "-exec"}), "OK");
+  for (const Status& status : Publish(*sink, Messages(3))) EXPECT_OK(status);
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "5");
 }
 
 // The server hangs up on both; only the one whose fault it is must not be tried again.
