@@ -80,6 +80,8 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kIsHeld, "PRIMARY KEY"},
       {sql::sqlite::kListAudit, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kListAuditTable, "outbox_audit_table"},
+      {sql::sqlite::kPurgeAudit, "outbox_audit_table"},
+      {sql::sqlite::kPurgeAudit, "INTEGER PRIMARY KEY"},
   };
   for (const auto& [sql, index] : expected) {
     const std::string plan = Plan(*connection, sql);
