@@ -40,6 +40,7 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kSplitCandidates, "orders_outbox_claim"},
       {sql::sqlite::kSplitCandidates, "PRIMARY KEY (seq=?)"},
       {sql::sqlite::kSplitLease, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kSplitNoteCutOff, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kCompleteCandidates, "orders_outbox_claim"},
       {sql::sqlite::kWaitingDestinations, "orders_outbox_delivery_claim"},
       {sql::sqlite::kListDeliveries, "PRIMARY KEY"},
