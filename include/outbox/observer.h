@@ -36,6 +36,15 @@ struct SettleCounts {
   std::size_t lost = 0;      // no longer ours: the lease had been taken over
 };
 
+// Rows that one round of the cleaner removed.
+struct PurgeCounts {
+  std::size_t delivered = 0;
+  std::size_t dead = 0;
+  std::size_t audit = 0;  // records of repairs and pauses
+
+  std::size_t Sum() const { return delivered + dead + audit; }
+};
+
 class RelayObserver {
  public:
   using Duration = std::chrono::steady_clock::duration;
@@ -78,9 +87,8 @@ class RelayObserver {
     (void)table, (void)operation, (void)error, (void)retry_in;
   }
   // The cleaner removed rows.
-  virtual void OnPurged(std::string_view table, std::size_t delivered, std::size_t dead,
-                        Duration took) {
-    (void)table, (void)delivered, (void)dead, (void)took;
+  virtual void OnPurged(std::string_view table, const PurgeCounts& counts, Duration took) {
+    (void)table, (void)counts, (void)took;
   }
   // Something a person should read once: a fallback taken, an option without effect.
   virtual void OnNotice(std::string_view table, std::string_view text) { (void)table, (void)text; }

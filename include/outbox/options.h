@@ -116,6 +116,9 @@ struct RelayOptions {
 };
 
 struct CleanerOptions {
+  // Audit records are never deleted before this age.
+  static constexpr std::chrono::milliseconds kAuditRetentionMin{std::chrono::hours(24 * 30)};
+
   bool enabled = true;
   std::string table;
   std::chrono::milliseconds interval{std::chrono::minutes(1)};
@@ -123,6 +126,9 @@ struct CleanerOptions {
   std::chrono::milliseconds retention{std::chrono::hours(24 * 7)};
   // Dead rows that died longer ago than this are deleted; zero keeps them for ever.
   std::chrono::milliseconds dead_retention{0};
+  // Audit records of the table's repairs and pauses that are older than this are deleted; zero
+  // keeps them for ever.
+  std::chrono::milliseconds audit_retention{std::chrono::hours(24 * 365)};
   // Rows per delete statement, with a pause after each, so that traffic goes first.
   std::size_t batch_size = 1000;
 

@@ -65,10 +65,12 @@ batch_size = 10
 topics = ["billing.#", "orders.*.created.v1"]
 max_attempts = "unlimited"
 retention = "0"
+audit_retention = "0"
 
 [cleaner]
 retention = "3d"
 dead_retention = "30d"
+audit_retention = "90d"
 )";
 
 TEST_F(ConfigTest, GivesEachTableItsOwnSinkAndOverrides) {
@@ -85,6 +87,7 @@ TEST_F(ConfigTest, GivesEachTableItsOwnSinkAndOverrides) {
   EXPECT_EQ(orders.settings.relay.batch_size, 200u);
   EXPECT_EQ(orders.settings.relay.retention, std::chrono::hours(72));
   EXPECT_EQ(orders.settings.cleaner.dead_retention, std::chrono::hours(24 * 30));
+  EXPECT_EQ(orders.settings.cleaner.audit_retention, std::chrono::hours(24 * 90));
   EXPECT_TRUE(orders.relays);
   EXPECT_TRUE(orders.cleans);
 
@@ -95,6 +98,7 @@ TEST_F(ConfigTest, GivesEachTableItsOwnSinkAndOverrides) {
   EXPECT_EQ(invoices.settings.relay.filter.topics.size(), 2u);
   EXPECT_FALSE(invoices.settings.relay.retry.attempts_max);
   EXPECT_EQ(invoices.settings.relay.retention, milliseconds(0));
+  EXPECT_EQ(invoices.settings.cleaner.audit_retention, milliseconds(0));
 }
 
 TEST_F(ConfigTest, ListsEveryProblemAtOnceWithItsLine) {

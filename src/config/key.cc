@@ -237,6 +237,9 @@ const std::array kKeys{
     MakeKey({"cleaner.dead_retention", "OUTBOX_CLEANER_DEAD_RETENTION", "dead_retention",
              "How long dead messages are kept; `0` is for ever."},
             OUTBOX_FIELD(cleaner.dead_retention)),
+    MakeKey({"cleaner.audit_retention", "OUTBOX_CLEANER_AUDIT_RETENTION", "audit_retention",
+             "How long the audit of repairs and pauses is kept, at least `30d`; `0` is for ever."},
+            OUTBOX_FIELD(cleaner.audit_retention)),
     MakeKey({"cleaner.batch_size", "OUTBOX_CLEANER_BATCH_SIZE", "", "Rows per delete statement."},
             OUTBOX_FIELD(cleaner.batch_size)),
 

@@ -108,12 +108,14 @@ void LogObserver::OnStoreError(std::string_view table, std::string_view operatio
   logger_->Write(Level::kWarn, "database error", fields);
 }
 
-void LogObserver::OnPurged(std::string_view table, std::size_t delivered, std::size_t dead,
-                           Duration took) {
-  if (delivered + dead == 0) return;
-  logger_->Write(
-      Level::kInfo, "purged",
-      {{"table", table}, {"delivered", delivered}, {"dead", dead}, {"took_ms", Millis(took)}});
+void LogObserver::OnPurged(std::string_view table, const PurgeCounts& counts, Duration took) {
+  if (counts.Sum() == 0) return;
+  logger_->Write(Level::kInfo, "purged",
+                 {{"table", table},
+                  {"delivered", counts.delivered},
+                  {"dead", counts.dead},
+                  {"audit", counts.audit},
+                  {"took_ms", Millis(took)}});
 }
 
 void LogObserver::OnNotice(std::string_view table, std::string_view text) {

@@ -40,8 +40,7 @@ class LogObserver final : public RelayObserver {
                std::size_t unrouted, Duration took) override;
   void OnStoreError(std::string_view table, std::string_view operation, const Status& error,
                     Duration retry_in) override;
-  void OnPurged(std::string_view table, std::size_t delivered, std::size_t dead,
-                Duration took) override;
+  void OnPurged(std::string_view table, const PurgeCounts& counts, Duration took) override;
   void OnNotice(std::string_view table, std::string_view text) override;
 
  private:

@@ -67,7 +67,7 @@ TEST_F(LogObserverTest, GivesEachEventItsLevel) {
   observer.OnStateChanged("t", RelayState::kRunning, "");
   observer.OnLeaderChanged("t", true);
   observer.OnNotice("t", "falling back to polling");
-  observer.OnPurged("t", 5, 0, milliseconds(1));
+  observer.OnPurged("t", {.delivered = 5}, milliseconds(1));
   observer.OnClaimed("t", 5, milliseconds(1));
   observer.OnSettled("t", {.delivered = 5}, milliseconds(1));
   observer.OnPublished(Sample(), Status::Ok(), milliseconds(1));
@@ -81,7 +81,7 @@ TEST_F(LogObserverTest, GivesEachEventItsLevel) {
 TEST_F(LogObserverTest, SaysNothingOfEmptyPollsAndPurges) {
   LogObserver observer = Observer(Level::kDebug);
   observer.OnClaimed("t", 0, milliseconds(1));
-  observer.OnPurged("t", 0, 0, milliseconds(1));
+  observer.OnPurged("t", {}, milliseconds(1));
   EXPECT_TRUE(Lines().empty());
 }
 

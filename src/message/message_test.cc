@@ -155,5 +155,16 @@ TEST(RelayOptions, ListsEveryProblemAtOnce) {
   EXPECT_EQ(options.Problems().size(), 3U);
 }
 
+TEST(CleanerOptions, TheAuditIsKeptForAMonthOrForEver) {
+  CleanerOptions options{.table = "orders_outbox"};
+  EXPECT_TRUE(options.Problems().empty());
+  for (const auto allowed : {std::chrono::hours(0), std::chrono::hours(24 * 30)}) {
+    options.audit_retention = allowed;
+    EXPECT_TRUE(options.Problems().empty());
+  }
+  options.audit_retention = std::chrono::hours(24 * 30) - std::chrono::milliseconds(1);
+  EXPECT_EQ(options.Problems().size(), 1U);
+}
+
 }  // namespace
 }  // namespace outbox::message

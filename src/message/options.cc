@@ -84,6 +84,9 @@ std::vector<std::string> CleanerOptions::Problems() const {
   if (batch_size < 1 || batch_size > 100'000) {
     problems.push_back(StrCat("cleaner.batch_size: ", batch_size, " is not between 1 and 100000"));
   }
+  if (audit_retention.count() != 0 && audit_retention < kAuditRetentionMin) {
+    problems.push_back("cleaner.audit_retention: must be 0 or at least 30d");
+  }
   return problems;
 }
 

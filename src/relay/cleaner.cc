@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/text.h"
+
 namespace outbox::relay {
 namespace {
 
@@ -56,16 +58,29 @@ void Cleaner::Clean() {
             });
   const auto attempts = PurgeAll(
       [&](Deadline deadline) { return store_->PurgeAttempts(options_.batch_size, deadline); });
-  for (const auto* result : {&delivered, &dead, &attempts}) {
+  const auto audit = PurgeAudit();
+  for (const auto* result : {&delivered, &dead, &attempts, &audit}) {
     if (!result->ok()) {
       observer_->OnStoreError(table_, "clean", result->error(), options_.interval);
     }
   }
-  const std::size_t delivered_count = delivered.ok() ? *delivered : 0;
-  const std::size_t dead_count = dead.ok() ? *dead : 0;
-  if (delivered_count + dead_count > 0) {
-    observer_->OnPurged(table_, delivered_count, dead_count, SteadyClock::now() - started);
+  const PurgeCounts counts{.delivered = delivered.ok() ? *delivered : 0,
+                           .dead = dead.ok() ? *dead : 0,
+                           .audit = audit.ok() ? *audit : 0};
+  if (counts.Sum() > 0) observer_->OnPurged(table_, counts, SteadyClock::now() - started);
+}
+
+Result<std::size_t> Cleaner::PurgeAudit() {
+  if (options_.audit_retention.count() == 0) return std::size_t{0};
+  auto purged = PurgeAll([&](Deadline deadline) {
+    return store_->PurgeAudit(options_.audit_retention, options_.batch_size, deadline);
+  });
+  const bool missing = purged.error().code() == Code::kSchema;
+  if (missing && !std::exchange(audit_missing_, true)) {
+    observer_->OnNotice(table_, base::StrCat("the audit is not cleaned: ", purged.error().message(),
+                                             " (", purged.error().hint(), ")"));
   }
+  return missing ? Result<std::size_t>(0) : purged;
 }
 
 template <typename Purge>

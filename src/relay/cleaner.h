@@ -34,6 +34,8 @@ class Cleaner {
   void Run();
   // One pass over everything that is due.
   void Clean();
+  // An installation without what it needs is told of once; the rest is cleaned all the same.
+  Result<std::size_t> PurgeAudit();
   template <typename Purge>
   Result<std::size_t> PurgeAll(Purge purge);
   // False when asked to stop.
@@ -43,6 +45,7 @@ class Cleaner {
   const CleanerOptions options_;
   const std::string table_;
   const std::shared_ptr<RelayObserver> observer_;
+  bool audit_missing_ = false;  // has been told; the cleaner's thread only
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;  // guarded by mutex_

@@ -45,9 +45,8 @@ class ObserverList final : public RelayObserver {
                     Duration retry_in) override {
     for (const auto& each : observers_) each->OnStoreError(table, operation, error, retry_in);
   }
-  void OnPurged(std::string_view table, std::size_t delivered, std::size_t dead,
-                Duration took) override {
-    for (const auto& each : observers_) each->OnPurged(table, delivered, dead, took);
+  void OnPurged(std::string_view table, const PurgeCounts& counts, Duration took) override {
+    for (const auto& each : observers_) each->OnPurged(table, counts, took);
   }
   void OnNotice(std::string_view table, std::string_view text) override {
     for (const auto& each : observers_) each->OnNotice(table, text);

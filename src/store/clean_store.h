@@ -26,6 +26,11 @@ class CleanStore {
   // message is gone; returns how many. Deleting a message takes its attempts along: these are
   // left-overs, of a history that was switched off where delivered rows are not kept.
   virtual Result<std::size_t> PurgeAttempts(std::size_t limit, Deadline deadline) = 0;
+  // Looks at the `limit` oldest audit records of this table and deletes those older than
+  // `retention`, which counts as CleanerOptions::kAuditRetentionMin where it is less; returns how
+  // many. kSchema where the shared objects are those of an older installation.
+  virtual Result<std::size_t> PurgeAudit(std::chrono::milliseconds retention, std::size_t limit,
+                                         Deadline deadline) = 0;
 };
 
 }  // namespace outbox::store

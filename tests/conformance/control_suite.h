@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "store/control_store.h"
 #include "tests/conformance/store_fixture.h"
 
@@ -62,6 +63,25 @@ class ControlSuite : public StoreSuite {
             .request_id = "r-1",
             .filter = R"({"status":"dead"})",
             .matched = 5};
+  }
+
+  // Pauses and resumes a table, in turn, until the audit has `count` records more.
+  void RecordPauses(const std::string& table, const std::string& actor, int count) {
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(Count(i % 2 == 0 ? control_->Hold({.table = table, .by = actor}, By(actor), Soon())
+                                 : control_->LetGo(table, "", By(actor), Soon())),
+                1u);
+    }
+  }
+  // Makes what an actor did in tables of this test older.
+  void AgeAudit(const std::string& actor, int days) {
+    auto session = fixture().backend()->OpenSession(Soon());
+    ASSERT_OK(session);
+    const bool postgres = fixture().backend()->dialect() == Dialect::kPostgres;
+    ASSERT_OK((*session)->Execute(
+        base::StrCat(postgres ? "UPDATE outbox.audit SET at = at - interval '1 day' * "
+                              : "UPDATE outbox_audit SET at = at - 86400000 * ",
+                     days, " WHERE actor = '", actor, "' AND table_name LIKE '", table_, "%'")));
   }
 
   std::unique_ptr<store::ControlStore> control_;
@@ -258,6 +278,38 @@ TEST_P(ControlSuite, ARepairIsRecordedWithItsChange) {
     EXPECT_THAT(control_->ListAudit({.table = "", .after = bad}, Soon()),
                 HasCode(Code::kInvalidArgument));
   }
+}
+
+TEST_P(ControlSuite, TheAuditIsPurgedOldestFirstABatchAtATime) {
+  if (fixture().backend() == nullptr) GTEST_SKIP() << "records can not be made older here";
+  const auto clean = fixture().backend()->OpenClean(fixture().table(), Soon());
+  ASSERT_OK(clean);
+  const auto purge = [&](int days, std::size_t limit) {
+    return Count((*clean)->PurgeAudit(std::chrono::hours(24 * days), limit, Soon()));
+  };
+  const std::string other = table_ + "_other";
+  RecordPauses(other, "olaf", 2);
+  RecordPauses(table_, "olga", 6);
+  AgeAudit("olga", 400);
+  AgeAudit("olaf", 400);
+  RecordPauses(table_, "otto", 2);
+  AgeAudit("otto", 29);
+
+  EXPECT_EQ(purge(401, 100), 0u) << "not old enough";
+  EXPECT_EQ(purge(365, 4), 4u);
+  EXPECT_EQ(purge(365, 4), 2u);
+  EXPECT_EQ(purge(365, 4), 0u);
+  std::vector<std::string> left;
+  for (const auto& record : Audited()) left.push_back(record.audit.actor);
+  EXPECT_THAT(left, ::testing::ElementsAre("otto", "otto"));
+
+  EXPECT_EQ(purge(0, 100), 0u) << "the last month stays whatever is asked for";
+  AgeAudit("otto", 2);
+  EXPECT_EQ(purge(0, 100), 2u);
+  EXPECT_TRUE(Audited().empty());
+  const auto others = control_->ListAudit({.table = other}, Soon());
+  ASSERT_OK(others);
+  EXPECT_EQ(others->records.size(), 2u) << "another table's";
 }
 
 TEST_P(ControlSuite, AChangeThatCanNotBeRecordedDoesNotHappen) {

@@ -57,6 +57,20 @@ class LaneSuite : public SplitSuite {
     }));
     return claim;
   }
+
+  // "1 worker retry destination\n2 …"
+  std::string History(const Uuid& id) {
+    const auto inspect = fixture().OpenInspect();
+    EXPECT_OK(inspect);
+    const auto attempts = (*inspect)->Attempts(store::Scope::All(), id, Soon());
+    EXPECT_OK(attempts);
+    std::string history;
+    for (const store::Attempt& attempt : *attempts) {
+      history += std::to_string(attempt.attempt) + " " + attempt.worker + " " +
+                 std::string(ToString(attempt.result)) + " " + attempt.destination + "\n";
+    }
+    return history;
+  }
 };
 
 TEST_P(LaneSuite, AMessageWithOneDestinationKeepsItsStateInItsOwnRow) {
@@ -304,16 +318,28 @@ TEST_P(LaneSuite, AttemptsAreNotedWithTheirDestination) {
   EXPECT_EQ(Lease(*splitter, Asks("hook", 10, 1ms))->size(), 1u);
   SettleAll(*Lease(*splitter, Asks("hook")), Kind::kRetry);
   SettleAll(*Lease(*splitter, Asks("hook")), Kind::kDelivered);
-  const auto inspect = fixture().backend()->OpenInspect(fixture().table(), Soon());
-  ASSERT_OK(inspect);
-  const auto attempts = (*inspect)->Attempts(store::Scope::All(), id, Soon());
-  ASSERT_OK(attempts);
-  std::string history;
-  for (const store::Attempt& attempt : *attempts) {
-    history += std::to_string(attempt.attempt) + " " + attempt.worker + " " +
-               std::string(ToString(attempt.result)) + " " + attempt.destination + "\n";
-  }
-  EXPECT_EQ(history, "1 to-hook no_outcome \n2 to-hook retry hook\n3 to-hook delivered hook\n");
+  EXPECT_EQ(History(id),
+            "1 to-hook no_outcome hook\n2 to-hook retry hook\n3 to-hook delivered hook\n");
+}
+
+TEST_P(LaneSuite, AnAttemptThatWasCutOffIsNotedWhateverBecomesOfTheMessage) {
+  const auto splitter = OpenWithLanes(true, AttemptHistory::kFailures);
+  const auto cut_off = [&](const message::Routes& routes) {
+    const Uuid id = Enqueue(Event());
+    EXPECT_EQ(Lease(*splitter, Asks("hook", 10, 1ms))->size(), 1u);
+    EXPECT_TRUE(Eventually([&] { return SplitFor(*splitter, routes, {}).messages == 1; }));
+    return History(id);
+  };
+  EXPECT_EQ(cut_off(ToHook()), "1 to-hook no_outcome hook\n") << "a delivery to the same sink";
+  EXPECT_EQ(cut_off(ToBoth()), "1 to-hook no_outcome \n") << "one of several, which is not known";
+  EXPECT_EQ(cut_off(message::Routes(std::vector<message::Route>{})), "1 to-hook no_outcome \n")
+      << "no route takes it any more";
+
+  // The last one that a message has.
+  const Uuid id = Enqueue(Event());
+  EXPECT_EQ(Lease(*splitter, Asks("hook", 10, 1ms, 1))->size(), 1u);
+  EXPECT_THAT(Lease(*splitter, Asks("hook", 10, 60s, 1))->exhausted(), SizeIs(1));
+  EXPECT_EQ(History(id), "1 to-hook no_outcome hook\n");
 }
 
 }  // namespace outbox::conformance

@@ -37,7 +37,8 @@ class Cleaning : public OnDialect {
     std::ofstream(path) << "[relay]\ntables = [\"" << kTable
                         << "\"]\nsink = \"file:" << stage.SinkFile("serve") << "?fsync=never\"\n"
                         << "[cleaner]\ninterval = \"100ms\"\nretention = \"2h\"\n"
-                        << "dead_retention = \"" << dead_retention << "\"\n";
+                        << "dead_retention = \"" << dead_retention << "\"\n"
+                        << "audit_retention = \"60d\"\n";
     return Process::Start({OUTBOXD_PATH, "serve", "--config", path},
                           {.environment = {{"OUTBOX_DB", stage.url()}}});
   }
@@ -94,6 +95,25 @@ TEST_P(Cleaning, RemovesDeadRowsOnlyWhenTheyHaveARetention) {
   serve->Signal(SIGTERM);
   EXPECT_EQ(serve->Wait(std::chrono::seconds(15)), 0) << serve->Errors();
   EXPECT_EQ(States(*stage).size(), 7u) << "removed more than was due";
+}
+
+TEST_P(Cleaning, RemovesOldRecordsOfTheAudit) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  const std::string audit = Pick<std::string>("outbox.audit", "outbox_audit");
+  const std::string table = StrCat(Pick<std::string>("public.", ""), kTable);
+  for (const auto& [actor, hours] : {std::pair{"old", "1464"}, std::pair{"young", "1416"}}) {
+    ASSERT_TRUE(stage->sql().Execute(
+        StrCat("INSERT INTO ", audit, " (at, actor, action, table_name, filter, matched, changed,",
+               " request_id) VALUES (", Ago(hours), ", '", actor, "', 'retry', '", table,
+               "', '{}', 1, 1, '')")))
+        << stage->sql().error();
+  }
+  const auto left = [&] { return stage->sql().Column(StrCat("SELECT actor FROM ", audit)); };
+  const auto serve = Serve(*stage, "0");
+  ASSERT_TRUE(WaitFor([&] { return left().size() < 2; })) << serve->Errors();
+  serve->Signal(SIGTERM);
+  EXPECT_EQ(serve->Wait(std::chrono::seconds(15)), 0) << serve->Errors();
+  EXPECT_EQ(left(), std::vector<std::string>{"young"});
 }
 
 }  // namespace

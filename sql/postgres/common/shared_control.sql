@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS outbox.hold (
   CONSTRAINT hold_pkey PRIMARY KEY (table_name, sink)
 );
 
--- Only ever added to.
+-- Only ever added to; what is old is removed by outbox.purge_audit.
 CREATE TABLE IF NOT EXISTS outbox.audit (
   number     bigint      GENERATED ALWAYS AS IDENTITY,
   at         timestamptz NOT NULL DEFAULT now(),

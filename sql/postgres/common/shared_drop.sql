@@ -9,6 +9,7 @@ DROP FUNCTION outbox.uuid_v7();
 DROP FUNCTION outbox.refuse_topic(text);
 DROP FUNCTION outbox.own_dedupe_key(uuid, text);
 DROP FUNCTION outbox.notify_relay();
+DROP FUNCTION IF EXISTS outbox.purge_audit(text, bigint, bigint);
 DROP DOMAIN outbox.status, outbox.label, outbox.dedupe_key, outbox.version;
 DROP TABLE IF EXISTS outbox.relay, outbox.hold, outbox.audit;
 DROP TABLE outbox.migration;

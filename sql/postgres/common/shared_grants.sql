@@ -9,14 +9,16 @@ BEGIN
     GRANT USAGE ON SCHEMA outbox TO outbox_producer;
     GRANT SELECT ON outbox.migration TO outbox_producer;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA outbox TO outbox_producer;
+    REVOKE EXECUTE ON FUNCTION outbox.purge_audit(text, bigint, bigint) FROM outbox_producer;
   END IF;
   IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_relay') THEN
     GRANT USAGE ON SCHEMA outbox TO outbox_relay;
     GRANT SELECT ON outbox.migration TO outbox_relay;
     GRANT SELECT, INSERT, UPDATE, DELETE ON outbox.relay TO outbox_relay;
     GRANT SELECT, INSERT, DELETE ON outbox.hold TO outbox_relay;
-    -- What was recorded stays: neither UPDATE nor DELETE.
+    -- What was recorded stays until it is old: neither UPDATE nor DELETE.
     GRANT SELECT, INSERT ON outbox.audit TO outbox_relay;
+    GRANT EXECUTE ON FUNCTION outbox.purge_audit(text, bigint, bigint) TO outbox_relay;
   END IF;
 END
 $$;

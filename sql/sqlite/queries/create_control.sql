@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS "main"."outbox_hold" (
   PRIMARY KEY (table_name, sink)
 ) WITHOUT ROWID;
 
--- Only ever added to.
+-- Only ever added to, until it is old.
 CREATE TABLE IF NOT EXISTS "main"."outbox_audit" (
   number     INTEGER PRIMARY KEY AUTOINCREMENT,
   at         INTEGER NOT NULL,

@@ -34,7 +34,7 @@ inline void TellEveryEvent(MetricsObserver& metrics) {
   metrics.OnLeaseLost(message);
   metrics.OnSplit(table, 3, 5, 1, 1ms);
   metrics.OnStoreError(table, "claim", failure, 1s);
-  metrics.OnPurged(table, 7, 1, 1ms);
+  metrics.OnPurged(table, {.delivered = 7, .dead = 1, .audit = 2}, 1ms);
   metrics.OnNotice(table, "a notice");
   metrics.OnHttpRequest("GET", "/healthz", 200, 1ms);
   metrics.OnHttpConnections(1);

@@ -133,9 +133,8 @@ void MetricsObserver::OnStoreError(std::string_view table, std::string_view oper
   series_->relays.StoreError(table, operation);
 }
 
-void MetricsObserver::OnPurged(std::string_view table, std::size_t delivered, std::size_t dead,
-                               Duration) {
-  series_->relays.Purged(table, delivered, dead);
+void MetricsObserver::OnPurged(std::string_view table, const PurgeCounts& counts, Duration) {
+  series_->relays.Purged(table, counts);
 }
 
 }  // namespace outbox::service

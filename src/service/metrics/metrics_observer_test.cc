@@ -186,7 +186,7 @@ TEST(MetricsObserver, CountsClaimsSettlesSplitsErrorsAndPurges) {
   metrics.OnStoreError(relay, "claim", Status::Retry(Code::kUnavailable, "x"), 1s);
   metrics.OnStoreError(kOrders, "claim", Status::Retry(Code::kUnavailable, "x"), 1s);
   metrics.OnStoreError(kOrders, "split", Status::Retry(Code::kUnavailable, "x"), 1s);
-  metrics.OnPurged(kOrders, 100, 5, 1ms);
+  metrics.OnPurged(kOrders, {.delivered = 100, .dead = 5, .audit = 2}, 1ms);
   metrics.OnLeaseLost(MessageOf(kOrders, kCreated));
 
   const Scrape scrape = ScrapeOf(metrics);
@@ -218,6 +218,7 @@ TEST(MetricsObserver, CountsClaimsSettlesSplitsErrorsAndPurges) {
   EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "delivered")),
               Optional(100));
   EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "dead")), Optional(5));
+  EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "audit")), Optional(2));
   EXPECT_THAT(scrape.Find("outbox_lease_lost_total", table), Optional(1));
 }
 

@@ -72,10 +72,11 @@ void RelaySeries::StoreError(std::string_view relay, std::string_view operation)
       .Increment();
 }
 
-void RelaySeries::Purged(std::string_view table, std::size_t delivered, std::size_t dead) {
+void RelaySeries::Purged(std::string_view table, const PurgeCounts& counts) {
   const prometheus::Labels labels{{"table", CleanLabel(table)}};
-  purged_total_.Add(With(labels, "status", "delivered")).Increment(Number(delivered));
-  purged_total_.Add(With(labels, "status", "dead")).Increment(Number(dead));
+  purged_total_.Add(With(labels, "status", "delivered")).Increment(Number(counts.delivered));
+  purged_total_.Add(With(labels, "status", "dead")).Increment(Number(counts.dead));
+  purged_total_.Add(With(labels, "status", "audit")).Increment(Number(counts.audit));
 }
 
 RelaySeries::Relay RelaySeries::RelayOf(std::string_view relay) {

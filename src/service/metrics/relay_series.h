@@ -33,7 +33,7 @@ class RelaySeries {
   void Split(std::string_view table, std::size_t messages, std::size_t deliveries,
              std::size_t unrouted, Duration took);
   void StoreError(std::string_view relay, std::string_view operation);
-  void Purged(std::string_view table, std::size_t delivered, std::size_t dead);
+  void Purged(std::string_view table, const PurgeCounts& counts);
 
  private:
   static constexpr std::size_t kOutcomes = 5;  // the members of SettleCounts

@@ -66,6 +66,8 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(candidates, Not(HasSubstr("hashed")));
     EXPECT_THAT(candidates, Not(HasSubstr("Sort")));
     EXPECT_THAT(candidates, Not(HasSubstr("Seq Scan")));
+    EXPECT_THAT(Plan(sql::postgres::kNoteCutOff, "'{\"(0,1)\"}', 'rabbit'"),
+                HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(Plan(sql::postgres::kSplitLease, "'t', 60000, 5, '{\"(0,1)\"}'"),
                 HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(Plan(sql::postgres::kPurgeDelivered, "0, 10"),

@@ -2,6 +2,7 @@
 
 #include "sql/postgres.h"
 #include "store/postgres/table_check.h"
+#include "store/schema_check.h"
 
 namespace outbox::store::postgres {
 
@@ -43,6 +44,17 @@ Result<std::size_t> PostgresCleanStore::PurgeAttempts(std::size_t limit, Deadlin
   const bool end = static_cast<std::size_t>(rows.Int8(0, 1)) < limit;
   attempts_seen_ = end ? 0 : rows.Int8(0, 2);
   return static_cast<std::size_t>(rows.Int8(0, 0));
+}
+
+Result<std::size_t> PostgresCleanStore::PurgeAudit(std::chrono::milliseconds retention,
+                                                   std::size_t limit, Deadline deadline) {
+  static const Statement kPurge(sql::postgres::kPurgeAudit);
+  Params params;
+  params.Text(table_.Display()).Int8(retention.count()).Int8(static_cast<std::int64_t>(limit));
+  const auto rows = connection_.Execute(kPurge, params, deadline);
+  if (rows.ok()) return static_cast<std::size_t>(rows->Int8(0, 0));
+  if (rows.error().code() != Code::kSchema) return rows.error();
+  return Status(rows.error()).WithHint(MigrateHint(table_.Display()));
 }
 
 }  // namespace outbox::store::postgres

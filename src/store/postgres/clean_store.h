@@ -22,6 +22,8 @@ class PostgresCleanStore final : public CleanStore {
   Result<std::size_t> PurgeDead(std::chrono::milliseconds retention, std::size_t limit,
                                 Deadline deadline) override;
   Result<std::size_t> PurgeAttempts(std::size_t limit, Deadline deadline) override;
+  Result<std::size_t> PurgeAudit(std::chrono::milliseconds retention, std::size_t limit,
+                                 Deadline deadline) override;
 
  private:
   Result<std::size_t> Purge(const Statement& statement, std::chrono::milliseconds retention,

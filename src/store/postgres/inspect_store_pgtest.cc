@@ -326,5 +326,36 @@ TEST_F(InspectTest, CleaningRespectsRetentionAndLimit) {
             "1,2,3,4,5,6,7,9,10");
 }
 
+TEST_F(InspectTest, PurgingTheAuditReadsItsOldestRecordsOnly) {
+  sql_->Run(
+      "INSERT INTO outbox.audit (at, actor, action, table_name, filter, matched, changed, "
+      "request_id)"
+      " SELECT now() - (6000 - n) / 10 * interval '1 day', 'o', 'retry', 'public.' || t, '{}', 1, "
+      "1,"
+      " '' FROM generate_series(1, 6000) AS n, unnest(ARRAY['other', 'orders_outbox']) AS t");
+  const auto read = [&](const std::string& days) {
+    PlainConnection connection(url_);
+    connection.Run(std::string(sql::postgres::kPinPlans));
+    connection.Run("BEGIN");
+    const std::string purged = connection.Run(base::StrCat(
+        "SELECT outbox.purge_audit('", kTable, "', ", days, " * 86400000::bigint, 100)"));
+    const std::string rows = connection.Run(
+        "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables"
+        " WHERE schemaname = 'outbox' AND relname = 'audit'");
+    connection.Run("COMMIT");
+    return base::StrCat(purged, " of ", rows);
+  };
+  EXPECT_EQ(read("365"), "100 of 200") << "found and deleted by index";
+  EXPECT_EQ(read("1000"), "0 of 100");
+}
+
+TEST_F(InspectTest, WithoutTheFunctionOfANewerInstallationTheAuditIsNotPurged) {
+  sql_->Run("DROP FUNCTION outbox.purge_audit");
+  const auto missing = clean_->PurgeAudit(std::chrono::hours(24 * 365), 100, Soon());
+  EXPECT_THAT(missing, HasCode(Code::kSchema));
+  EXPECT_THAT(missing.error().hint(), HasSubstr("migrate up"));
+  EXPECT_OK(clean_->PurgeDelivered(std::chrono::hours(24), 100, Soon()));
+}
+
 }  // namespace
 }  // namespace outbox::store::postgres

@@ -243,6 +243,7 @@ TEST_F(RolesTest, EachMayDoItsOwnWorkAndNothingElse) {
       {"SELECT * FROM outbox.audit", "refused", "allowed"},
       {"UPDATE outbox.audit SET actor = 'somebody else'", "refused", "refused"},
       {"DELETE FROM outbox.audit", "refused", "refused"},
+      {"SELECT outbox.purge_audit('t', 0, 100)", "refused", "allowed"},
       {"SELECT * FROM business", "refused", "refused"},
       {"DELETE FROM business", "refused", "refused"},
   };
@@ -250,6 +251,10 @@ TEST_F(RolesTest, EachMayDoItsOwnWorkAndNothingElse) {
     EXPECT_EQ(As("outbox_producer", expected.statement), expected.producer) << expected.statement;
     EXPECT_EQ(As("outbox_relay", expected.statement), expected.relay) << expected.statement;
   }
+  EXPECT_EQ(Value("SELECT count(*) FROM outbox.audit"), "1") << "the last month stays";
+  sql_->Run("UPDATE outbox.audit SET at = now() - interval '31 days'");
+  EXPECT_EQ(As("outbox_relay", "SELECT outbox.purge_audit('t', 0, 100)"), "allowed");
+  EXPECT_EQ(Value("SELECT count(*) FROM outbox.audit"), "0");
 }
 
 TEST_F(RolesTest, ARelayRoleCanRunTheStoreAndAStrangerIsToldWhatToGrant) {

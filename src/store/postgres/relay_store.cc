@@ -162,11 +162,13 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::LockRows(std::unique_ptr<Conn
 Status PostgresRelayStore::EndTransaction(Connection& connection, const Found& found,
                                           Deadline deadline) {
   static const Statement kCommit("COMMIT");
-  Params params;
-  params.TidArray(found.exhausted_tids);
+  Params cut_off;
+  cut_off.TidArray(found.exhausted_tids).Text("");
+  Params bury;
+  bury.TidArray(found.exhausted_tids);
   const Params none;
   const std::array<Connection::Step, 3> steps{
-      {{&lanes_->note_cut_off, &params}, {&bury_, &params}, {&kCommit, &none}}};
+      {{&lanes_->note_cut_off, &cut_off}, {&bury_, &bury}, {&kCommit, &none}}};
   const bool noted = lanes_->history != AttemptHistory::kOff;
   const auto written =
       connection.Pipeline(std::span(steps).subspan(noted ? 0 : 1), deadline, connection.session());

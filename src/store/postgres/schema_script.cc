@@ -12,9 +12,9 @@ namespace queries = sql::postgres;
 
 std::string SharedObjects() {
   return base::StrCat(queries::kSharedSchema, "\n", queries::kSharedControl, "\n",
-                      queries::kSharedRules, "\n", queries::kSharedEnqueue, "\n",
-                      queries::kSharedEnqueueMany, "\n", queries::kSharedNotify, "\n",
-                      queries::kSharedGrants);
+                      queries::kSharedAudit, "\n", queries::kSharedRules, "\n",
+                      queries::kSharedEnqueue, "\n", queries::kSharedEnqueueMany, "\n",
+                      queries::kSharedNotify, "\n", queries::kSharedGrants);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -67,7 +68,9 @@ struct SplitPlan {
 
   std::vector<Uuid> unrouted;
   std::vector<std::vector<Tid>> leased;  // by lane of the request
-  std::vector<Tid> cut_off;              // whose lease had expired, of all of these
+  // Whose lease had expired, of all of these, by the destination that they were leased for: the
+  // only one they have. Empty where routes have changed since and that is not known.
+  std::map<std::string, std::vector<Tid>> cut_off;
   std::size_t left_alone = 0;
   int first_left_alone = -1;  // a candidate's row
 
@@ -94,7 +97,8 @@ SplitPlan::SplitPlan(const Rows& candidates, const message::Routes& routes,
         if (left_alone++ == 0) first_left_alone = row;
         continue;
     }
-    if (candidates.Bool(row, kExpired)) cut_off.push_back(address);
+    if (!candidates.Bool(row, kExpired)) continue;
+    cut_off[targets.size() == 1 ? std::string(targets.front().destination) : ""].push_back(address);
   }
 }
 
@@ -238,8 +242,12 @@ Result<SplitReport> PostgresSplitStore::Write(const Rows& candidates, const Spli
                                               const SplitRequest& request, Deadline deadline) {
   static const Statement kCommit("COMMIT");
   const Params none;
-  Params cut_off;
-  cut_off.TidArray(plan.cut_off);
+  std::vector<Params> cut_off;
+  if (options_.attempt_history != AttemptHistory::kOff) {
+    for (const auto& [destination, tids] : plan.cut_off) {
+      cut_off.emplace_back().TidArray(tids).Text(destination);
+    }
+  }
   const Params add = plan.Deliveries();
   Params mark;
   mark.UuidArray(plan.routed);
@@ -252,9 +260,8 @@ Result<SplitReport> PostgresSplitStore::Write(const Rows& candidates, const Spli
   }
 
   std::vector<Connection::Step> steps;
-  if (!plan.cut_off.empty() && options_.attempt_history != AttemptHistory::kOff) {
-    steps.push_back({&note_cut_off_, &cut_off});
-  }
+  steps.reserve(cut_off.size() + leases.size() + 4);
+  for (const Params& params : cut_off) steps.push_back({&note_cut_off_, &params});
   for (Lease& lease : leases) {
     lease.step = steps.size();
     steps.push_back({&lease_, &lease.params});

@@ -103,7 +103,7 @@ Result<Rows> TransactionClaim::Write(Deadline deadline) {
   const bool noted = lanes_->history != AttemptHistory::kOff;
   const Params none;
   Params cut_off;
-  cut_off.TidArray(settlement.tids);
+  cut_off.TidArray(settlement.tids).Text("");
   Params params = settlement.ByTid();
   params.Bool(lanes_->keep_delivered);
   if (noted) {

@@ -1,8 +1,11 @@
 #include "store/sqlite/clean_store.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "outbox/options.h"
 #include "sql/sqlite.h"
+#include "store/control_store.h"
 #include "store/sqlite/connection_slot.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/table.h"
@@ -13,7 +16,8 @@ namespace {
 class SqliteCleanStore final : public CleanStore {
  public:
   SqliteCleanStore(const std::string& path, const message::TableName& table)
-      : purge_delivered_(Render(table, sql::sqlite::kPurgeDelivered)),
+      : table_(table.name()),
+        purge_delivered_(Render(table, sql::sqlite::kPurgeDelivered)),
         purge_dead_(Render(table, sql::sqlite::kPurgeDead)),
         connection_(path) {}
 
@@ -29,6 +33,19 @@ class SqliteCleanStore final : public CleanStore {
 
   // A trigger deletes attempts with their message: none is left over.
   Result<std::size_t> PurgeAttempts(std::size_t, Deadline) override { return std::size_t{0}; }
+
+  Result<std::size_t> PurgeAudit(std::chrono::milliseconds retention, std::size_t limit,
+                                 Deadline deadline) override {
+    return connection_.Use(deadline, [&](Connection& on) -> Result<std::size_t> {
+      OUTBOX_ASSIGN_OR_RETURN(const bool there, HasControl(on));
+      if (!there) return ControlTablesMissing();
+      OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(sql::sqlite::kPurgeAudit)));
+      query.Bind(1, std::max(retention, CleanerOptions::kAuditRetentionMin).count());
+      query.Bind(2, static_cast<std::int64_t>(limit)).Bind(3, table_);
+      OUTBOX_ASSIGN_OR_RETURN(const std::int64_t count, query.Run());
+      return static_cast<std::size_t>(count);
+    });
+  }
 
  private:
   Result<std::size_t> Purge(const std::string& sql, std::chrono::milliseconds retention,
@@ -47,6 +64,7 @@ class SqliteCleanStore final : public CleanStore {
     return query.Bind(1, retention.count()).Bind(2, static_cast<std::int64_t>(limit)).Run();
   }
 
+  std::string table_;
   std::string purge_delivered_;
   std::string purge_dead_;
   ConnectionSlot connection_;

@@ -28,6 +28,7 @@ struct Candidate {
   std::int64_t attempts = 0;
   std::string last_error;
   bool split_before = false;
+  bool cut_off = false;  // its lease has expired
 };
 
 // A relay for which messages are leased in their own rows.
@@ -46,10 +47,9 @@ class SqliteSplitStore final : public SplitStore {
         options_(options),
         tenant_(options.filter.tenant_id ? options.filter.tenant_id->ToString() : ""),
         filter_(std::make_shared<const LeaseTable>(
-            table, RelayStoreOptions{.table = options.table,
-                                     .filter = options.filter,
-                                     .attempt_history = options.attempt_history})),
+            table, RelayStoreOptions{.table = options.table, .filter = options.filter})),
         candidates_(Render(table, queries::kSplitCandidates)),
+        note_cut_off_(Render(table, queries::kSplitNoteCutOff)),
         add_(Render(table, queries::kSplitAddDelivery)),
         mark_(Render(table, queries::kSplitMark)),
         unrouted_(Render(table, queries::kSplitUnrouted)),
@@ -129,7 +129,8 @@ class SqliteSplitStore final : public SplitStore {
                             .key = std::string(query.Text(2)),
                             .attempts = query.Int(3),
                             .last_error = std::string(query.Text(4)),
-                            .split_before = query.Int(5) != 0});
+                            .split_before = query.Int(5) != 0,
+                            .cut_off = query.Int(6) != 0});
     }
   }
 
@@ -142,6 +143,9 @@ class SqliteSplitStore final : public SplitStore {
     for (const Candidate& candidate : candidates) {
       const auto targets = routes.For(candidate.topic);
       const auto [way, lane] = rooms.Decide(targets, candidate.key, candidate.split_before);
+      if (candidate.cut_off && way != Way::kWait) {
+        OUTBOX_RETURN_IF_ERROR(NoteCutOff(on, candidate, targets));
+      }
       switch (way) {
         case Way::kLane: leased[lane].push_back(candidate.seq); break;
         case Way::kWait: ++report.left_alone; break;
@@ -163,6 +167,15 @@ class SqliteSplitStore final : public SplitStore {
       report.claims.push_back({request.lanes[lane].destination, std::move(claim)});
     }
     return report;
+  }
+
+  Status NoteCutOff(Connection& on, const Candidate& candidate,
+                    std::span<const message::Routes::Target> targets) const {
+    if (options_.attempt_history == AttemptHistory::kOff) return Status::Ok();
+    OUTBOX_ASSIGN_OR_RETURN(Query note, on.Prepare(note_cut_off_));
+    // With several, routes have changed since: which one it was is not known.
+    note.Bind(1, candidate.seq).Bind(2, targets.size() == 1 ? targets.front().destination : "");
+    return note.Run().error();
   }
 
   // The claim is good once the transaction has been committed.
@@ -227,6 +240,7 @@ class SqliteSplitStore final : public SplitStore {
   const std::string tenant_;
   const std::shared_ptr<const LeaseTable> filter_;  // for its topic function
   const std::string candidates_;
+  const std::string note_cut_off_;
   const std::string add_;
   const std::string mark_;
   const std::string unrouted_;

@@ -40,6 +40,7 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kSplitCandidates, "orders_outbox_claim"},
       {sql::sqlite::kSplitCandidates, "PRIMARY KEY (seq=?)"},
       {sql::sqlite::kSplitLease, "INTEGER PRIMARY KEY"},
+      {sql::sqlite::kSplitNoteCutOff, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kCompleteCandidates, "orders_outbox_claim"},
       {sql::sqlite::kWaitingDestinations, "orders_outbox_delivery_claim"},
       {sql::sqlite::kListDeliveries, "PRIMARY KEY"},
@@ -80,6 +81,8 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kIsHeld, "PRIMARY KEY"},
       {sql::sqlite::kListAudit, "INTEGER PRIMARY KEY"},
       {sql::sqlite::kListAuditTable, "outbox_audit_table"},
+      {sql::sqlite::kPurgeAudit, "outbox_audit_table"},
+      {sql::sqlite::kPurgeAudit, "INTEGER PRIMARY KEY"},
   };
   for (const auto& [sql, index] : expected) {
     const std::string plan = Plan(*connection, sql);
