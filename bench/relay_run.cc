@@ -54,6 +54,8 @@ RelayOptions OptionsOf(const Scratch& scratch, const DrainPlan& plan) {
   options.claim_mode = plan.mode;
   options.batch_size = plan.batch;
   options.attempt_history = plan.history;
+  options.window = plan.window;
+  options.async_ack = plan.async_ack;
   if (!plan.keep) options.retention = std::chrono::milliseconds::zero();
   return options;
 }
@@ -61,8 +63,11 @@ RelayOptions OptionsOf(const Scratch& scratch, const DrainPlan& plan) {
 }  // namespace
 
 std::string Describe(const DrainPlan& plan) {
-  return base::StrCat(ToString(plan.mode), plan.keep ? ", kept" : ", deleted", ", batch ",
-                      plan.batch);
+  std::string text =
+      base::StrCat(ToString(plan.mode), plan.keep ? ", kept" : ", deleted", ", batch ", plan.batch);
+  if (plan.window != RelayOptions{}.window) text += base::StrCat(", window ", plan.window);
+  if (plan.async_ack) text += ", async ack";
+  return text;
 }
 
 Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count,

@@ -16,14 +16,17 @@ struct DrainPlan {
   ClaimMode mode = ClaimMode::kLease;
   bool keep = true;  // delivered rows stay, or are deleted
   std::size_t batch = 1000;
-  AttemptHistory history = AttemptHistory::kOff;  // the relay's only
+  // The relay's only.
+  AttemptHistory history = AttemptHistory::kOff;
+  std::size_t window = RelayOptions{}.window;
+  bool async_ack = false;
 };
 
-// "lease, kept, batch 1000"
+// "lease, kept, batch 1000", and what is not the relay's default.
 std::string Describe(const DrainPlan& plan);
 
 // Messages a second while a relay delivers the `count` messages waiting in `scratch` to `sink`, or
-// into nowhere. Everything but batch and retention is the relay's default.
+// into nowhere. Everything else is the relay's default.
 Result<double> RelayRate(const Scratch& scratch, const DrainPlan& plan, std::size_t count,
                          std::shared_ptr<Sink> sink = nullptr);
 
