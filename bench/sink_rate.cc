@@ -87,6 +87,7 @@ Status PublishBatches(Sink& sink, const Message& sample, steady_clock::time_poin
   std::vector<Status> results(messages.size());
   while (steady_clock::now() < until) {
     for (Message& message : messages) message.id = Uuid::NewV7();
+    std::fill(results.begin(), results.end(), Status::Retry(Code::kInternal, "no result"));
     sink.Publish(messages, results, Deadline::After(kPublishTimeout));
     for (const Status& result : results) OUTBOX_RETURN_IF_ERROR(result);
     sent += messages.size();

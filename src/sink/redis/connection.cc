@@ -58,24 +58,21 @@ Status RedisConnection::LogIn(const RedisOptions& options, Deadline deadline) {
   AppendCommand({"CLIENT", "SETNAME", kClientName}, commands);
   AppendCommand({"PING"}, commands);
   needed.insert(needed.end(), 2, false);
-  AppendCommand({"MULTI"}, commands);
-  AppendCommand({"EXEC"}, commands);
 
   OUTBOX_RETURN_IF_ERROR(Send(commands, deadline).status);
   Status refused;
   for (const bool necessary : needed) {
-    OUTBOX_ASSIGN_OR_RETURN(const RedisReply reply, Receive(deadline));
-    if (reply->type != REDIS_REPLY_ERROR || !refused.ok()) continue;
-    if (!necessary && Dispensable(TextOf(*reply))) continue;
-    const Status told = ClassifyRedisError(TextOf(*reply), peer());
+    const auto reply = Receive(deadline);
+    // A server that refuses may hang up at once.
+    if (!reply.ok()) return refused.ok() ? reply.error() : refused;
+    if ((*reply)->type != REDIS_REPLY_ERROR || !refused.ok()) continue;
+    if (!necessary && Dispensable(TextOf(**reply))) continue;
+    const Status told = ClassifyRedisError(TextOf(**reply), peer());
     // Whatever it is, without a login nothing can be delivered.
     refused = Status(told.code(), Disposition::kSinkDown, told.message())
                   .WithHint(told.hint())
                   .WithNative(told.native());
   }
-  OUTBOX_RETURN_IF_ERROR(Receive(deadline).error());
-  OUTBOX_ASSIGN_OR_RETURN(const RedisReply executed, Receive(deadline));
-  takes_groups_ = executed->type == REDIS_REPLY_ARRAY;
   return refused;
 }
 
@@ -89,6 +86,11 @@ Result<RedisReply> RedisConnection::Receive(Deadline deadline) {
 void RedisConnection::Break(Status why) {
   Retire();
   if (broken_.ok()) broken_ = std::move(why);
+}
+
+void RedisConnection::HangUp(Status why) {
+  Break(std::move(why));
+  server_hung_up_ = true;
 }
 
 Result<RedisReply> RedisConnection::Read(Deadline deadline) {

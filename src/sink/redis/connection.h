@@ -39,14 +39,15 @@ class RedisConnection {
   Result<RedisReply> Receive(Deadline deadline);
   // No more replies, for this reason.
   void Break(Status why);
+  // The same: the server has refused to read on. What was sent behind that, it has not seen.
+  void HangUp(Status why);
+  bool server_hung_up() const noexcept { return server_hung_up_; }
   std::mutex& receiving() noexcept { return receiving_; }
 
   // For no further commands. Replies to those sent still come.
   void Retire() noexcept { retired_ = true; }
   bool retired() const noexcept { return retired_; }
 
-  // The server lets us send several commands as one, MULTI … EXEC.
-  bool takes_groups() const noexcept { return takes_groups_; }
   bool HungUp() const { return stream_.HungUp(); }
   const std::string& peer() const noexcept { return stream_.peer(); }
 
@@ -59,11 +60,11 @@ class RedisConnection {
   Result<RedisReply> Read(Deadline deadline);
 
   Stream stream_;
-  bool takes_groups_ = false;  // known after LogIn
   std::atomic<bool> retired_ = false;
 
   std::mutex receiving_;  // guards all below
   Status broken_;
+  bool server_hung_up_ = false;
   Reader reader_;
   std::array<char, 64 * 1024> buffer_;
 };

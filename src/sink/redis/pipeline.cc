@@ -1,6 +1,7 @@
 #include "sink/redis/pipeline.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -18,23 +19,11 @@ constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
 constexpr std::size_t kBufferKeptMax = std::size_t{8} << 20;
 // The server keeps a group in memory until its last command has come.
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;
+// What EXEC says of a group that was thrown away.
+constexpr std::string_view kAborted = "EXECABORT ";
 
-bool IsQueued(const redisReply& reply) {
-  return reply.type == REDIS_REPLY_STATUS && TextOf(reply) == "QUEUED";
-}
-
-Status Judge(const redisReply& reply, const std::string& peer) {
-  if (reply.type == REDIS_REPLY_STRING) return Status::Ok();
-  if (reply.type == REDIS_REPLY_ERROR) return ClassifyRedisError(TextOf(reply), peer);
-  return Status::Retry(Code::kInternal, StrCat("redis ", peer, ": an answer that is no entry id"));
-}
-
-// For messages that were refused with their group: `cause` is another's fault.
-Status RefusedWithGroup(const Status& cause) {
-  const std::string text = StrCat("not added, with all of its group: ", cause.message());
-  const Disposition disposition =
-      cause.disposition() == Disposition::kSinkDown ? Disposition::kSinkDown : Disposition::kRetry;
-  return Status(cause.code(), disposition, text).WithHint(cause.hint()).WithNative(cause.native());
+bool IsError(const redisReply& reply, std::string_view prefix) {
+  return reply.type == REDIS_REPLY_ERROR && TextOf(reply).starts_with(prefix);
 }
 
 }  // namespace
@@ -48,14 +37,14 @@ class SentPipeline::Replies {
   // Puts a result for each message of the group. False when no more replies come.
   bool Take(const Group& group, Deadline deadline) {
     queued_.clear();
-    refusal_ = Status::Ok();
+    spoilt_ = false;
+    bool more = !sent_.grouped_ || TakeMulti(deadline);
     std::size_t at = 0;
-    bool more = !sent_.grouped_ || Next(deadline);  // of MULTI
-    for (; more && at < group.count; ++at) more = TakeOne(ResultOf(group, at), deadline);
-    if (more && sent_.grouped_) more = Next(deadline) && Execute();
+    for (; more && at < group.count; ++at) more = TakeOne(MessageOf(group, at), deadline);
+    if (more && sent_.grouped_) more = TakeExec(deadline);
     if (more) return true;
-    for (Status* const result : queued_) *result = rest_;
-    for (; at < group.count; ++at) ResultOf(group, at) = rest_;
+    for (const std::size_t message : queued_) results_[message] = rest_;
+    for (; at < group.count; ++at) results_[MessageOf(group, at)] = rest_;
     return false;
   }
 
@@ -64,10 +53,12 @@ class SentPipeline::Replies {
   // tried for ever.
   void LookForRefusal(const Group& group) {
     const Deadline now(Deadline::Clock::now());
-    bool more = !sent_.grouped_ || Next(now);
+    bool more = !sent_.grouped_ || TakeMulti(now);
     for (std::size_t at = 0; more && at < group.count; ++at) {
-      more = Next(now);
-      if (hung_up_) Put(ResultOf(group, at));
+      const std::size_t message = MessageOf(group, at);
+      const Status unsent = results_[message];
+      more = TakeOne(message, now);
+      if (!more && !hung_up_) results_[message] = unsent;
     }
   }
 
@@ -75,56 +66,98 @@ class SentPipeline::Replies {
   const Status& rest() const noexcept { return rest_; }
   // Some result says that this server is not the one to go on with.
   bool down() const noexcept { return down_; }
+  PipelineReport report() { return std::move(report_); }
 
  private:
-  Status& ResultOf(const Group& group, std::size_t at) const {
-    return results_[sent_.messages_[group.first + at]];
+  std::size_t MessageOf(const Group& group, std::size_t at) const {
+    return sent_.messages_[group.first + at];
   }
 
+  // The next reply to reply_. False when there is none, or it is the server's last word.
   bool Next(Deadline deadline) {
     auto reply = connection_.Receive(deadline);
     if (!reply.ok()) {
-      rest_ = Status::InDoubt(reply.error().code(),
-                              StrCat("sent, but not confirmed: ", reply.error().message()));
+      rest_ = connection_.server_hung_up()
+                  ? reply.error()
+                  : Status::InDoubt(reply.error().code(),
+                                    StrCat("sent, but not confirmed: ", reply.error().message()));
       return false;
     }
     reply_ = *std::move(reply);
     hung_up_ = reply_->type == REDIS_REPLY_ERROR && IsProtocolError(TextOf(*reply_));
     if (!hung_up_) return true;
-    // It has looked at nothing behind this, nor executed what is in the same group.
     rest_ = Status::SinkDown(StrCat(connection_.peer(), " has hung up"));
+    connection_.HangUp(rest_);
+    return false;
+  }
+
+  // A reply that does not belong here: whose the next ones are is not known either.
+  bool OutOfStep() {
+    rest_ = Status::InDoubt(
+        Code::kInternal, StrCat("redis ", connection_.peer(), ": an answer that is no entry id"));
     connection_.Break(rest_);
     return false;
   }
 
-  bool TakeOne(Status& result, Deadline deadline) {
+  bool TakeMulti(Deadline deadline) {
+    if (!Next(deadline)) return false;
+    if (reply_->type == REDIS_REPLY_STATUS) return true;
+    if (reply_->type != REDIS_REPLY_ERROR) return OutOfStep();
+    // Without it the commands are executed one by one.
+    report_.groups_refused = true;
+    return true;
+  }
+
+  bool TakeOne(std::size_t message, Deadline deadline) {
     const bool more = Next(deadline);
-    if (more && IsQueued(*reply_)) {
-      queued_.push_back(&result);
-    } else if (more || hung_up_) {
-      Put(result);
-    } else {
-      result = rest_;
+    if (!more) {
+      results_[message] = hung_up_ ? Judge(*reply_) : rest_;
+    } else if (sent_.grouped_ && reply_->type == REDIS_REPLY_STATUS) {  // QUEUED
+      queued_.push_back(message);
+    } else if (!Put(message, *reply_)) {
+      results_[message] = rest_;
+      return false;
     }
     return more;
   }
 
-  // True: more replies may come.
-  bool Execute() {
-    if (reply_->type == REDIS_REPLY_ARRAY && reply_->elements == queued_.size()) {
-      for (std::size_t i = 0; i < queued_.size(); ++i) Put(*queued_[i], *reply_->element[i]);
-    } else if (!queued_.empty()) {
-      if (refusal_.ok()) refusal_ = Judge(*reply_, connection_.peer());
-      for (Status* const result : queued_) *result = RefusedWithGroup(refusal_);
+  bool TakeExec(Deadline deadline) {
+    if (!Next(deadline)) return false;
+    if (reply_->type == REDIS_REPLY_ERROR) {
+      if (queued_.empty()) return true;  // there was no MULTI
+      // One command has spoilt the group, or the server refuses groups. Sent by itself each of them
+      // gets an answer of its own.
+      report_.refused_with_group.insert(report_.refused_with_group.end(), queued_.begin(),
+                                        queued_.end());
+      if (!spoilt_) report_.groups_refused = true;
+      // Otherwise the server may still wait for an EXEC that it takes.
+      if (!IsError(*reply_, kAborted)) connection_.Retire();
+      return true;
+    }
+    if (reply_->type != REDIS_REPLY_ARRAY || reply_->elements != queued_.size()) return OutOfStep();
+    for (std::size_t i = 0; i < queued_.size(); ++i) {
+      if (!Put(queued_[i], *reply_->element[i])) return false;
     }
     return true;
   }
 
-  void Put(Status& result) { Put(result, *reply_); }
-  void Put(Status& result, const redisReply& reply) {
-    result = Judge(reply, connection_.peer());
-    if (result.disposition() == Disposition::kSinkDown) down_ = true;
-    if (!result.ok() && refusal_.ok()) refusal_ = result;
+  Status Judge(const redisReply& reply) const {
+    return ClassifyRedisError(TextOf(reply), connection_.peer());
+  }
+
+  // False for a reply that is no answer to a command that adds.
+  bool Put(std::size_t message, const redisReply& reply) {
+    Status& result = results_[message];
+    if (reply.type == REDIS_REPLY_STRING) {
+      result = Status::Ok();
+    } else if (reply.type == REDIS_REPLY_ERROR) {
+      result = Judge(reply);
+      spoilt_ = true;
+      if (result.disposition() == Disposition::kSinkDown) down_ = true;
+    } else {
+      return OutOfStep();
+    }
+    return true;
   }
 
   const SentPipeline& sent_;
@@ -135,13 +168,13 @@ class SentPipeline::Replies {
   bool hung_up_ = false;
   Status rest_;
   bool down_ = false;
-  // Of the group in hand: those whose results come with EXEC, and the first refusal.
-  std::vector<Status*> queued_;
-  Status refusal_;
+  std::vector<std::size_t> queued_;  // of the group in hand: their results come with EXEC
+  bool spoilt_ = false;              // one of the group was refused by itself
+  PipelineReport report_;
 };
 
-void SentPipeline::Settle(RedisConnection& connection, std::span<Status> results,
-                          Deadline deadline) const {
+PipelineReport SentPipeline::Settle(RedisConnection& connection, std::span<Status> results,
+                                    Deadline deadline) const {
   Replies replies(*this, connection, results);
   for (std::size_t i = 0; i < whole_; ++i) {
     if (replies.Take(groups_[i], deadline)) continue;
@@ -149,54 +182,58 @@ void SentPipeline::Settle(RedisConnection& connection, std::span<Status> results
     for (std::size_t at = groups_[i].first + groups_[i].count; at < last.first + last.count; ++at) {
       results[messages_[at]] = replies.rest();
     }
-    return;
+    return replies.report();
   }
-  if (whole_ < groups_.size()) {
-    replies.LookForRefusal(groups_[whole_]);
-    connection.Break(Status::SinkDown(StrCat(connection.peer(), " took a part of a command")));
-  }
+  if (whole_ < groups_.size()) replies.LookForRefusal(groups_[whole_]);
   // A replica, or a server that forgot our login, is left for what the name resolves to next.
   if (replies.down()) connection.Retire();
+  return replies.report();
 }
 
 SentPipeline PipelineWriter::Send(RedisConnection& connection, std::span<const Message> batch,
+                                  std::span<const std::size_t> which, std::size_t group_max,
                                   std::span<Status> results, Deadline deadline) {
   SentPipeline sent;
-  sent.grouped_ = connection.takes_groups() && options_.group > 1;
-  const std::size_t group_max = sent.grouped_ ? options_.group : 1;
+  sent.grouped_ = group_max > 1;
   SentPipeline::Group group;
-  std::size_t queued_bytes = 0;  // before the buffer
+  std::size_t group_bytes = 0;
+  std::size_t written_bytes = 0;  // before the buffer
   Stream::Written total;
   buffer_.clear();
   const auto flush = [&] {
-    queued_bytes += buffer_.size();
+    written_bytes += buffer_.size();
     const Stream::Written written = connection.Send(buffer_, deadline);
     total.bytes += written.bytes;
     total.status = written.status;
     buffer_.clear();
   };
   const auto end_group = [&] {
+    if (group.count == 0) return;
     if (sent.grouped_) AppendCommand({"EXEC"}, buffer_);
-    group.end = queued_bytes + buffer_.size();
+    group.end = written_bytes + buffer_.size();
     sent.groups_.push_back(std::exchange(group, {.first = sent.messages_.size()}));
+    group_bytes = 0;
   };
 
-  for (std::size_t i = 0; i < batch.size() && total.status.ok(); ++i) {
-    const std::string stream = options_.stream.Render(batch[i]);
+  for (std::size_t at = 0; at < which.size() && total.status.ok(); ++at) {
+    const Message& message = batch[which[at]];
+    const std::string stream = options_.stream.Render(message);
     if (stream.empty()) {
-      results[i] = Status::Invalid("the name of the stream is empty")
-                       .WithHint("a field in stream= has no value in this message");
+      results[which[at]] = Status::Invalid("the name of the stream is empty")
+                               .WithHint("a field in stream= has no value in this message");
       continue;
     }
+    if (group.count == group_max || group_bytes + message.payload.size() > kGroupBytes) end_group();
     if (sent.grouped_ && group.count == 0) AppendCommand({"MULTI"}, buffer_);
-    add_.Append(batch[i], stream, sent.messages_.empty(), buffer_);
-    sent.messages_.push_back(i);
+    // In groups each brings the script along: the one before may be refused as a whole.
+    const bool first = sent.grouped_ ? group.count == 0 : sent.messages_.empty();
+    add_.Append(message, stream, first, buffer_);
+    sent.messages_.push_back(which[at]);
     ++group.count;
-    group.bytes += batch[i].payload.size();
-    if (group.count == group_max || group.bytes >= kGroupBytes) end_group();
+    group_bytes += message.payload.size();
     if (buffer_.size() >= kWriteBytes) flush();
   }
-  if (group.count > 0) end_group();
+  end_group();
   if (total.status.ok() && !buffer_.empty()) flush();
   if (buffer_.capacity() > kBufferKeptMax) buffer_ = {};
   sent.whole_ = sent.groups_.size();
@@ -208,9 +245,9 @@ SentPipeline PipelineWriter::Send(RedisConnection& connection, std::span<const M
       sent.groups_.begin(), sent.groups_.end(),
       [&](const SentPipeline::Group& each) { return each.end <= total.bytes; });
   sent.whole_ = static_cast<std::size_t>(cut_off - sent.groups_.begin());
-  const std::size_t first_unsent =
-      cut_off == sent.groups_.end() ? batch.size() : sent.messages_[cut_off->first];
-  for (std::size_t i = first_unsent; i < batch.size(); ++i) results[i] = total.status;
+  if (cut_off == sent.groups_.end()) return sent;
+  const auto unsent = std::find(which.begin(), which.end(), sent.messages_[cut_off->first]);
+  for (auto i = unsent; i != which.end(); ++i) results[*i] = total.status;
   return sent;
 }
 

@@ -2,7 +2,8 @@
 //
 // Messages travel in groups, MULTI … EXEC, where the server allows it: a group reaches its disk in
 // one step, while a server that makes every write durable would otherwise wait for the disk after
-// every few commands. A group is added as a whole or not at all; what a stream refuses fails alone.
+// every few commands. What a stream refuses fails alone. When the server refuses a group because of
+// one command, nothing of it was added, and the others are to be sent again one by one.
 //
 // Threads: a PipelineWriter is used by one at a time, a SentPipeline by one that holds `receiving`
 // of its connection.
@@ -22,11 +23,18 @@
 
 namespace outbox::sink {
 
+// What the replies said beside the results of messages.
+struct PipelineReport {
+  std::vector<std::size_t> refused_with_group;  // to be sent again, each by itself
+  bool groups_refused = false;                  // no groups on this server, whatever is in them
+};
+
 class SentPipeline {
  public:
   // Reads the replies and puts a result for each message that has left. The connection is retired
   // when it is of no further use.
-  void Settle(RedisConnection& connection, std::span<Status> results, Deadline deadline) const;
+  PipelineReport Settle(RedisConnection& connection, std::span<Status> results,
+                        Deadline deadline) const;
 
  private:
   friend class PipelineWriter;
@@ -35,15 +43,14 @@ class SentPipeline {
   struct Group {
     std::size_t first = 0;
     std::size_t count = 0;
-    std::size_t bytes = 0;  // of their payloads
-    std::size_t end = 0;    // of its last command, in bytes of the pipeline
+    std::size_t end = 0;  // of its last command, in bytes of the pipeline
   };
   class Replies;
 
   std::vector<std::size_t> messages_;  // that have a command, as indexes of the batch
   std::vector<Group> groups_;
   std::size_t whole_ = 0;  // groups that have left whole
-  bool grouped_ = false;   // by MULTI … EXEC
+  bool grouped_ = false;   // by MULTI … EXEC; otherwise each message is a group
 };
 
 class PipelineWriter {
@@ -51,9 +58,11 @@ class PipelineWriter {
   // `options` must outlive it.
   explicit PipelineWriter(const RedisOptions& options) : options_(options), add_(options) {}
 
-  // Writes the commands of the batch. Messages that have none, and those that did not leave, get
-  // their results; a command that was cut off has not left, as the server drops it.
+  // Writes the commands of the messages `which` of the batch, in groups of so many at most.
+  // Messages that have none, and those that did not leave, get their results; a command that was
+  // cut off has not left, as the server drops it.
   SentPipeline Send(RedisConnection& connection, std::span<const Message> batch,
+                    std::span<const std::size_t> which, std::size_t group_max,
                     std::span<Status> results, Deadline deadline);
 
  private:

@@ -1,9 +1,12 @@
 #include "sink/redis/redis_sink.h"
 
-#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "sink/redis/connection.h"
 #include "sink/redis/options.h"
@@ -24,25 +27,16 @@ class RedisSink final : public Sink {
   Status Open(Deadline deadline) override {
     const std::lock_guard lock(sending_);
     connection_.reset();
+    group_max_ = options_.group;
     return Ready(deadline);
   }
 
   void Publish(std::span<const Message> batch, std::span<Status> results,
                Deadline deadline) override {
-    std::unique_lock sending(sending_);
-    if (const Status ready = Ready(deadline); !ready.ok()) {
-      std::fill(results.begin(), results.end(), ready);
-      return;
-    }
-    const std::shared_ptr<RedisConnection> connection = connection_;
-    std::unique_lock receiving(connection->receiving(), std::defer_lock);
-    // What TLS sends and receives goes through one state.
-    if (options_.tls) receiving.lock();
-    const SentPipeline sent = writer_.Send(*connection, batch, results, deadline);
-    // Taken before another call may send: replies come in the order of the commands.
-    if (!receiving) receiving.lock();
-    sending.unlock();
-    sent.Settle(*connection, results, deadline);
+    std::vector<std::size_t> all(batch.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const auto again = Add(batch, all, Grouping::kAllowed, results, deadline);
+    if (!again.empty()) (void)Add(batch, again, Grouping::kNone, results, deadline);
   }
 
   void Close(Deadline) noexcept override {
@@ -51,6 +45,36 @@ class RedisSink final : public Sink {
   }
 
  private:
+  enum class Grouping : std::uint8_t { kAllowed, kNone };
+
+  // Returns those that were refused only because of others in their group, and got no result.
+  std::vector<std::size_t> Add(std::span<const Message> batch, std::span<const std::size_t> which,
+                               Grouping grouping, std::span<Status> results, Deadline deadline) {
+    std::unique_lock sending(sending_);
+    const Status ready = deadline.passed() ? TooLate() : Ready(deadline);
+    if (!ready.ok()) {
+      for (const std::size_t i : which) results[i] = ready;
+      return {};
+    }
+    const std::shared_ptr<RedisConnection> connection = connection_;
+    std::unique_lock receiving(connection->receiving(), std::defer_lock);
+    // What TLS sends and receives goes through one state.
+    if (options_.tls) receiving.lock();
+    const std::size_t group_max = grouping == Grouping::kNone ? 1 : group_max_.load();
+    const SentPipeline sent = writer_.Send(*connection, batch, which, group_max, results, deadline);
+    // Taken before another call may send: replies come in the order of the commands.
+    if (!receiving) receiving.lock();
+    sending.unlock();
+    PipelineReport report = sent.Settle(*connection, results, deadline);
+    if (report.groups_refused) group_max_ = 1;
+    return std::move(report.refused_with_group);
+  }
+
+  static Status TooLate() {
+    return Status(Code::kDeadline, Disposition::kSinkDown,
+                  "not sent: the call before took all of the time");
+  }
+
   Status Ready(Deadline deadline) {
     if (connection_ != nullptr && !connection_->retired() && !connection_->HungUp()) {
       return Status::Ok();
@@ -61,6 +85,8 @@ class RedisSink final : public Sink {
   }
 
   const RedisOptions options_;
+  // 1 when the server refuses groups, until it is opened anew.
+  std::atomic<std::size_t> group_max_ = options_.group;
 
   std::mutex sending_;  // guards all below
   std::shared_ptr<RedisConnection> connection_;

@@ -6,7 +6,8 @@
 //
 // When the connection breaks or the deadline passes, messages whose commands had left whole and
 // were not answered are in doubt; those before are settled by their answers and those after were
-// never sent. Entries of one stream stand in the order of the batches.
+// never sent. Entries of one stream stand in the order of the batch; of two calls at a time either
+// may be first.
 //
 // Threads: one connection, two calls: one sends its batch while the other waits for its last
 // replies. Under TLS calls wait for each other.

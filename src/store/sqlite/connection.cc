@@ -63,13 +63,22 @@ Status Connection::Configure() {
   return Execute("PRAGMA synchronous = FULL");
 }
 
-Status Connection::RelaxDurability() { return Execute("PRAGMA synchronous = NORMAL"); }
+Status Connection::RelaxDurability() {
+  OUTBOX_ASSIGN_OR_RETURN(const bool wal, InWal());
+  return wal ? Execute("PRAGMA synchronous = NORMAL") : Status::Ok();
+}
 
-Status Connection::EnterWal() {
+Result<bool> Connection::InWal() {
   OUTBOX_ASSIGN_OR_RETURN(Query current, Prepare("PRAGMA journal_mode"));
   OUTBOX_ASSIGN_OR_RETURN(const bool found, current.Step());
-  if (found && current.Text(0) == "wal") return Status::Ok();
+  const bool wal = found && current.Text(0) == "wal";
   current.Reset();
+  return wal;
+}
+
+Status Connection::EnterWal() {
+  OUTBOX_ASSIGN_OR_RETURN(const bool wal, InWal());
+  if (wal) return Status::Ok();
   // A read-only database can still be inspected; whoever needs to write is told then.
   if (read_only()) return Status::Ok();
   // SQLite does not call the busy handler for this switch, as two that wait could wait for ever.

@@ -55,7 +55,7 @@ class Connection {
   // Runs one or several statements without parameters.
   Status Execute(const std::string& sql);
   // From now on a commit returns before it is on disk. A power loss may take the last of them away;
-  // a crash of the process takes none.
+  // a crash of the process takes none. Only in WAL mode is that safe for the file, and done.
   Status RelaxDurability();
 
   // True when the file or its file system allows no writes.
@@ -80,6 +80,7 @@ class Connection {
 
   Status Configure();
   Status EnterWal();
+  Result<bool> InWal();
 
   // Callbacks of SQLite; `self` is the Connection.
   static int WaitWhileBusy(void* self, int calls) noexcept;
