@@ -71,8 +71,7 @@ class RedisSink final : public Sink {
   }
 
   static Status TooLate() {
-    return Status(Code::kDeadline, Disposition::kSinkDown,
-                  "not sent: the call before took all of the time");
+    return Status(Code::kDeadline, Disposition::kSinkDown, "not sent: no time was left for it");
   }
 
   Status Ready(Deadline deadline) {

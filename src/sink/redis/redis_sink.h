@@ -1,10 +1,11 @@
 // `redis://user:password@host:port/db?stream=…`, `rediss:` under TLS: Redis Streams.
 //
-// A batch is one pipeline of XADD commands. A message is confirmed when the server has answered its
-// command with the id of the entry; what that survives is the server's choice (appendfsync). With
-// dedupe the command is a script that adds a message once for as long as its id is remembered.
+// A batch is one pipeline of XADD commands, which the server executes in groups. A message is
+// confirmed when the server has answered its command with the id of the entry; what that survives
+// is the server's choice (appendfsync). With dedupe the command is a script that adds a message
+// once for as long as its id is remembered.
 //
-// When the connection breaks or the deadline passes, messages whose commands had left whole and
+// When the connection breaks or the deadline passes, messages whose groups had left whole and
 // were not answered are in doubt; those before are settled by their answers and those after were
 // never sent. Entries of one stream stand in the order of the batch; of two calls at a time either
 // may be first.
