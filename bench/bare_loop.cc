@@ -12,17 +12,17 @@
 #include "message/table_name.h"
 #include "sql/postgres.h"
 #include "store/postgres/rows.h"
-#include "store/postgres/scan_floor.h"
 #include "store/postgres/wire.h"
+#include "store/scan_floor.h"
 
 namespace outbox::bench {
 namespace {
 
 using message::TableName;
 using std::chrono::steady_clock;
+using store::ScanPosition;
 using store::postgres::MessageColumns;
 using store::postgres::Params;
-using store::postgres::ScanPosition;
 using store::postgres::Tid;
 namespace queries = ::outbox::sql::postgres;
 namespace wire = store::postgres::wire;
@@ -81,6 +81,7 @@ class Lane {
     if (plan_.mode == ClaimMode::kLease) params.Text(kToken).Int8(kLeaseMs);
     params.Time(floor_.available_at).Int8(floor_.seq).Int8(static_cast<std::int64_t>(plan_.batch));
     params.Int4(kAttemptsMax).Null().Null().Null();
+    if (plan_.mode == ClaimMode::kTransaction) params.Int8(kLeaseMs);
     OUTBOX_ASSIGN_OR_RETURN(const PgResult rows, session_.RunBinary("claim", params));
     return ReadBatch(rows.get(), floor_);
   }

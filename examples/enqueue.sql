@@ -1,12 +1,13 @@
 -- Places one order from any language that can send SQL.
 --
---   psql postgres://localhost/shop -f enqueue.sql
+--   psql "$OUTBOX_DB" -f examples/enqueue.sql
 --
 -- The outbox table must exist: outboxd migrate up --db … --table orders_outbox
 \set ON_ERROR_STOP on
-CREATE TABLE IF NOT EXISTS orders (number int PRIMARY KEY, customer text);
 
 -- [snippet enqueue]
+CREATE TABLE IF NOT EXISTS orders (number int PRIMARY KEY, customer text);  -- a table of yours
+
 BEGIN;
 INSERT INTO orders (number, customer) VALUES (43, 'grace');
 SELECT * FROM outbox.enqueue(

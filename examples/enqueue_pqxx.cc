@@ -4,11 +4,15 @@
 #include <cstdio>
 #include <exception>
 #include <pqxx/pqxx>
+#include <type_traits>
 
 #include "outbox/enqueue.h"
 #include "pqxx_adapter.h"
 
 namespace {
+
+// What commits each statement on its own does not even compile.
+static_assert(!std::is_constructible_v<PqxxExecutor, pqxx::nontransaction&>);
 
 int PlaceOrder(pqxx::connection& connection) {
   pqxx::work work(connection);

@@ -14,6 +14,7 @@
 #include <pqxx/pqxx>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "outbox/enqueue.h"
@@ -21,7 +22,9 @@
 // [snippet adapter]
 class PqxxExecutor final : public outbox::Executor {
  public:
-  explicit PqxxExecutor(pqxx::transaction_base& transaction) : transaction_(transaction) {}
+  // No pqxx::nontransaction, each of whose statements commits on its own. The connection's
+  // client_encoding must be UTF8, as it is by default for a database in UTF8.
+  explicit PqxxExecutor(pqxx::dbtransaction& transaction) : transaction_(transaction) {}
 
   outbox::Dialect dialect() const override { return outbox::Dialect::kPostgres; }
 
@@ -36,20 +39,25 @@ class PqxxExecutor final : public outbox::Executor {
     for (const Param& param : params) values.push_back(param ? param->c_str() : nullptr);
     try {
       return Rows(transaction_.exec_params(sql, pqxx::prepare::make_dynamic_params(values)));
-    } catch (const pqxx::broken_connection& error) {
-      failed_ = true;
-      return outbox::Status::Retry(outbox::Code::kUnavailable, error.what());
     } catch (const pqxx::sql_error& error) {
-      failed_ = true;
-      return outbox::Status::Permanent(outbox::Code::kInternal, error.what())
-          .WithNative(error.sqlstate());
+      return Failed(error.sqlstate(), error);
+    } catch (const pqxx::transaction_rollback& error) {  // no sql_error in libpqxx 6
+      return Failed("40000", error);
+    } catch (const pqxx::broken_connection& error) {
+      return Failed("08000", error);
     } catch (const std::exception& error) {
-      failed_ = true;
-      return outbox::Status::Permanent(outbox::Code::kInternal, error.what());
+      return Failed("", error);
     }
   }
 
  private:
+  // The first line only: the next ones may quote the row.
+  outbox::Status Failed(std::string_view sqlstate, const std::exception& error) {
+    failed_ = true;
+    const std::string_view text = error.what();
+    return outbox::PostgresFailure(sqlstate, text.substr(0, text.find('\n')));
+  }
+
   static std::vector<Row> Rows(const pqxx::result& result) {
     std::vector<Row> rows;
     for (const auto& row : result) {
@@ -61,7 +69,7 @@ class PqxxExecutor final : public outbox::Executor {
     return rows;
   }
 
-  pqxx::transaction_base& transaction_;
+  pqxx::dbtransaction& transaction_;
   bool failed_ = false;
 };
 // [end]

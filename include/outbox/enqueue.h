@@ -41,7 +41,7 @@ enum class TopicRule : std::uint8_t {
 };
 
 // Told of each message that was written. The transaction may still roll back. Called on the
-// caller's thread; must not throw.
+// caller's thread, on several at once when several enqueue with it; must not throw.
 class EnqueueObserver {
  public:
   virtual ~EnqueueObserver() = default;
@@ -52,18 +52,26 @@ class EnqueueObserver {
 struct EnqueueOptions {
   // Must agree with the table's own rule (`outboxd migrate up --topics`), which has the last word.
   TopicRule topics = TopicRule::kStrict;
-  // Larger payloads are refused. Put large documents elsewhere and enqueue a reference.
+  // Larger payloads are refused, and those over 16 MiB in any case. Put large documents elsewhere
+  // and enqueue a reference.
   std::size_t payload_bytes_max = std::size_t{1} << 20;
   // For a counter such as outbox_enqueue_total{table,topic}. Not owned; may be null.
   EnqueueObserver* observer = nullptr;
 };
 
-// The most messages one EnqueueMany call takes.
+// The most messages one EnqueueMany call takes, and the most bytes of their payloads and headers:
+// databases take a statement of a gigabyte at most.
 inline constexpr std::size_t kEnqueueManyMax = 100'000;
+inline constexpr std::size_t kEnqueueManyBytesMax = std::size_t{256} << 20;
 
 enum class Dialect : std::uint8_t { kPostgres, kSqlite };
 
-enum class TransactionState : std::uint8_t { kNone, kOpen, kAborted };
+enum class TransactionState : std::uint8_t {
+  kNone,
+  kOpen,
+  kAborted,  // a statement has failed: only a rollback helps
+  kBusy,     // another statement is under way, and so it can not be told
+};
 
 // A transaction as Enqueue sees it. Implement it to enqueue through a driver of your own (see
 // examples/pqxx_adapter.h for libpqxx); Enqueue has overloads for libpq and sqlite3.
@@ -75,18 +83,43 @@ class Executor {
   virtual ~Executor() = default;
   virtual Dialect dialect() const = 0;
   virtual TransactionState transaction_state() const = 0;
-  // Runs one statement in the transaction. PostgreSQL statements use $1, SQLite's use ?1.
+  // Runs one statement in the transaction. PostgreSQL statements use $1, SQLite's use ?1. Texts are
+  // UTF-8: a PostgreSQL connection must have that as its client_encoding. Throws nothing.
   virtual Result<std::vector<Row>> Execute(const std::string& sql,
                                            std::span<const Param> params) = 0;
 };
+
+// What a failed statement means, for an Executor of your own on PostgreSQL: the five characters of
+// the SQLSTATE, the primary message, and the server's hint if it gave one. Not its detail, which
+// may quote the row. May be called from any thread.
+Status PostgresFailure(std::string_view sqlstate, std::string_view message,
+                       std::string_view hint = {});
 
 // Adds `message` to `table` ("orders_outbox" or "public.orders_outbox") in the open transaction.
 //
 // kNoTransaction       no transaction is open: nothing was sent
 // kTransactionAborted  the transaction has already failed: nothing was sent
-// kInvalidArgument     a field is wrong and named: nothing was sent, the transaction is usable
-// kSchema, kNotFound, kPermission, kUnavailable … as the database says; on PostgreSQL the
-//                      transaction is then aborted, on SQLite it stays usable
+// kBusy                a statement of the caller's is still running on the connection, its results
+//                      are not fetched yet, it is a COPY or in pipeline mode: nothing was sent
+// kInvalidArgument     a field is wrong and named: nothing was sent, the transaction is usable.
+//                      Also text that is not ASCII over a libpq connection with another
+//                      client_encoding than UTF8, which the server would take for other characters
+//
+// What the database says; on PostgreSQL the transaction is then aborted:
+//
+// kNotFound, kSchema   there is no such table, or it is not of this library's schema
+// kPermission          the role may not enqueue; SQLite's file is read-only
+// kConflict            a deadlock, a failed serialization, a lock that was not free in time
+// kDeadline            the statement was cancelled or took longer than statement_timeout
+// kUnavailable         the connection is lost, the server is read-only, the disk is full, SQLite's
+//                      file is locked
+// kInvalidArgument     a rule of the table's own, such as that of its topics
+// kInternal            anything else
+//
+// With kConflict, kDeadline and kUnavailable roll back and run the whole transaction again, later.
+// On SQLite an open transaction stays usable after most errors; but when the disk is full, a read
+// or write fails or memory runs out, SQLite itself may roll all of it back. The hint says so then,
+// and sqlite3_get_autocommit() is not 0 any more: what follows would be written on its own.
 Result<Enqueued> Enqueue(Executor& transaction, std::string_view table, const NewMessage& message,
                          const EnqueueOptions& options = {});
 Result<Enqueued> Enqueue(pg_conn* transaction, std::string_view table, const NewMessage& message,

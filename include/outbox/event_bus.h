@@ -72,7 +72,9 @@ class [[nodiscard]] Subscription {
   Subscription& operator=(Subscription&& other) noexcept;
   ~Subscription();
 
-  // Ends it now. No call begins after this; one that has begun on another thread goes on.
+  // Ends it now. Waits for calls of the subscriber that run on other threads, so that none runs
+  // after this and what the subscriber uses may go. Inside a subscriber, of any bus, it does not
+  // wait: no call begins after this, and one that has begun goes on. The destructor does the same.
   void Cancel() noexcept;
   bool active() const noexcept { return id_ != 0; }
 
@@ -112,7 +114,8 @@ class EventBus {
   // all have returned. Fails with
   // - kNotFound, to be retried: there is no subscriber;
   // - the failure of the one that failed; an exception is kInternal, to be retried;
-  // - all of them in one text when several failed. It is permanent only if each of them is.
+  // - all of them in one text when several failed. It is permanent only if each of them is, and
+  //   waits for as long as the one that asks for most.
   Status Publish(const Message& message) const;
 
   // The bus as a destination of a relay, with up to `concurrency` messages at a time. It shares the

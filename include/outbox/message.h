@@ -2,6 +2,8 @@
 //
 // The payload is opaque JSON text. Nothing in outbox rewrites it: the bytes that were enqueued are
 // the bytes that are delivered.
+//
+// Thread-safety: values; distinct objects may be used from distinct threads.
 #pragma once
 
 #include <chrono>
@@ -19,8 +21,8 @@ namespace outbox {
 // Wall-clock time as databases keep it: microseconds since 1970, UTC.
 using Timestamp = std::chrono::sys_time<std::chrono::microseconds>;
 
-// Header names and values, in the order given. Names are unique; sinks carry them as broker
-// headers.
+// Header names and values, in the order given. Names are unique, not empty and without control
+// characters; sinks carry them as broker headers.
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 // The names under which a W3C trace context travels in the headers.
@@ -33,7 +35,7 @@ inline constexpr std::string_view kTracestateHeader = "tracestate";
 struct NewMessage {
   // Where it goes: `<module>.<aggregate>.<event>.vN`, lower case, under 128 characters.
   std::string topic;
-  // JSON text, UTF-8, at most EnqueueOptions::payload_bytes_max bytes.
+  // JSON text, UTF-8 without a byte order mark, at most EnqueueOptions::payload_bytes_max bytes.
   std::string payload;
 
   // Identity. A version 7 UUID is made when absent. Enqueuing the same id twice adds one row.
@@ -56,9 +58,10 @@ struct NewMessage {
   // W3C trace context, delivered unchanged in the headers of the same names.
   std::string traceparent = {};
   std::string tracestate = {};
-  // Not delivered before this long after the enqueue, by the database's clock.
+  // Not delivered before this long after the enqueue, by the database's clock. At most 36500 days.
   std::chrono::milliseconds delay{0};
-  // Not delivered before this moment. At most one of delay and available_at may be given.
+  // Not delivered before this moment, of the years 1 to 9999. At most one of delay and available_at
+  // may be given.
   std::optional<Timestamp> available_at = {};
 };
 
@@ -71,8 +74,9 @@ std::optional<MessageStatus> ParseMessageStatus(std::string_view text) noexcept;
 // A message as a sink receives it: what was enqueued, and where this delivery stands.
 struct Message {
   Uuid id;
-  std::int64_t seq = 0;  // grows with each enqueue into a table; unique there, may have gaps
-  std::string table;     // "public.orders_outbox"
+  std::int64_t seq = 0;     // grows with each enqueue into a table; unique there, may have gaps
+  std::string table;        // "public.orders_outbox"
+  std::string destination;  // in a table with routes: the name of the sink it goes to
   std::string name_space;
   std::string topic;
   std::string event_type;

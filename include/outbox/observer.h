@@ -2,7 +2,8 @@
 // observers; the relay depends on none of them.
 //
 // Called from the relay's own threads, several at a time: implementations synchronise themselves,
-// return quickly and do not throw. Message references are valid during the call only.
+// return quickly and do not throw. Message references are valid during the call only. An observer
+// may ask the relay to stop (Relay::Stop), which then does not wait; it must not destroy it.
 #pragma once
 
 #include <chrono>

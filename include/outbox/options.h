@@ -1,6 +1,8 @@
 // Options of the relay and the cleaner: plain structs, each field with its unit, its default and
 // when to change it. The defaults are the product's own profile, chosen for speed and safety;
 // docs/reference/profiles.md lists them beside the named profiles.
+//
+// Thread-safety: values; distinct objects may be used from distinct threads.
 #pragma once
 
 #include <chrono>
@@ -14,6 +16,10 @@
 #include "outbox/uuid.h"
 
 namespace outbox {
+
+// The longest duration that an option takes: a hundred years. Sums of longer ones do not fit a
+// clock.
+inline constexpr std::chrono::milliseconds kDurationMax{std::chrono::hours(24 * 36'500)};
 
 enum class ClaimMode : std::uint8_t {
   // A short transaction marks the rows as leased; publishing happens outside any transaction. The
@@ -82,6 +88,9 @@ struct RelayOptions {
   // --- delivering ---
   // Each Publish call must be done by then.
   std::chrono::milliseconds dispatch_timeout{std::chrono::seconds(30)};
+  // With attempts_max = 1 and leases, a crash leaves everything that was claimed dead, also what
+  // the sink never saw: the attempt counts from the claim. At most 64 messages are then held at a
+  // time.
   RetryPolicy retry;
   // Waits between probes while the sink is down: doubling from min to max, with jitter.
   std::chrono::milliseconds probe_min{500};

@@ -8,7 +8,11 @@
 //   relay.value()->Stop();
 //
 // Thread-safety: every method may be called from any thread. The relay runs threads of its own:
-// one that claims, one that settles, and as many as the sink allows that publish.
+// one that claims, one that settles, and as many as the sink allows that publish. On these, that is
+// in a sink, a handler or an observer, nothing can wait for the relay: see Stop and Drain.
+//
+// Do not fork with a running relay: a child has none of its threads, and destroying or stopping the
+// relay there waits for ever or crashes. Start relays after the fork, or let the child exec.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +54,16 @@ class Relay {
   // No new claims; what is being published is finished, what is only claimed is released. Returns
   // when done, at the latest shutdown_timeout (and a moment for the last settle) from now. A
   // failure says what had to be left behind. Calling it again returns the same answer.
+  //
+  // In a sink, a handler or an observer of this relay it only asks it to stop, and returns
+  // kCancelled at once; what is being published is still finished. Another thread may wait by
+  // calling it too, or by destroying the relay.
   virtual Status Stop() = 0;
 
   // Blocks until no message is left that is due, leased or waiting for a retry; messages delayed
-  // by their producer do not count. Fails with kDeadline, or with the reason the relay stopped.
+  // by their producer do not count. Fails with kDeadline, or with the reason the relay stopped;
+  // with kCancelled at once in a sink, a handler or an observer of this relay. Several may wait at
+  // once.
   virtual Status Drain(Deadline deadline) = 0;
 
   // Messages may have been committed: look at once instead of at the next poll.

@@ -1,6 +1,8 @@
 // RetryPolicy: how long a failed message waits before its next attempt, and when it is given up.
 //
 // n below is the number of attempts made so far, 1 after the first failure.
+//
+// Thread-safety: values; distinct objects may be used from distinct threads.
 #pragma once
 
 #include <chrono>

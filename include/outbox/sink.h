@@ -21,13 +21,14 @@ namespace outbox {
 struct SinkTraits {
   // The most messages one Publish call gets. 1 for sinks that handle messages one by one.
   std::size_t batch_max = 1000;
-  // How many Publish calls may run at the same time, on different threads.
+  // How many Publish calls may run at the same time, on different threads; 1024 at most.
   std::size_t concurrency = 1;
 };
 
 // One instance per configured destination. Publish may be called from up to traits().concurrency
 // threads at once; Open and Close are called by one thread, before the first and after the last
-// Publish that returns in time.
+// Publish that returns in time. These threads are the relay's: Relay::Stop, called in a sink, does
+// not wait.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -51,10 +52,12 @@ class Sink {
 };
 
 // A dispatcher in its simplest form: a function called once per message. Success means delivered;
-// a failure is retried by its disposition; an exception is a failure that may be retried.
+// a failure is retried by its disposition; an exception is a failure that may be retried. It may
+// ask its relay to stop (Relay::Stop), and can not wait for that.
 using Handler = std::function<Status(const Message& message, Deadline deadline)>;
 
-// A sink that calls `handler`, up to `concurrency` messages at a time on as many threads.
+// A sink that calls `handler`, up to `concurrency` messages (1 to 1024) at a time on as many
+// threads.
 std::shared_ptr<Sink> MakeCallbackSink(Handler handler, std::size_t concurrency = 8);
 
 }  // namespace outbox

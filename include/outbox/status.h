@@ -24,6 +24,7 @@ enum class Code : std::uint8_t {
   kInvalidArgument,     // the caller's input; nothing was sent anywhere
   kNoTransaction,       // enqueue outside an open transaction
   kTransactionAborted,  // enqueue in a transaction the database has already given up
+  kBusy,                // enqueue on a connection on which another statement is still running
   kNotFound,            // no such row, table, file
   kSchema,              // the table is not ours, or of an older or newer schema version
   kPermission,          // the database or the destination refused our credentials or role

@@ -11,6 +11,7 @@ std::string_view ToString(Code code) noexcept {
     case Code::kInvalidArgument: return "invalid_argument";
     case Code::kNoTransaction: return "no_transaction";
     case Code::kTransactionAborted: return "transaction_aborted";
+    case Code::kBusy: return "busy";
     case Code::kNotFound: return "not_found";
     case Code::kSchema: return "schema";
     case Code::kPermission: return "permission";

@@ -5,10 +5,9 @@
 #include <cctype>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
-#include <limits>
 #include <optional>
-#include <regex>
+
+#include "base/hide_secrets.h"
 
 namespace outbox::base {
 namespace {
@@ -61,13 +60,10 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
-std::string HideSecrets(const std::string& text) {
-  // user:password@ in URLs; password=…, token: …, and their like; Authorization header values.
-  static const std::regex kUrlPassword(R"((://[^\s:/@]*):[^\s@]*@)");
-  static const std::regex kSetting(
-      R"((password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|authorization|credential|signature)("?\s*[:=]\s*)("[^"]*"|'[^']*'|(?:bearer|basic)\s+[^\s,;&]+|[^\s,;&]+))",
-      std::regex::icase);
-  return std::regex_replace(std::regex_replace(text, kUrlPassword, "$1:***@"), kSetting, "$1$2***");
+std::string Clean(std::string_view text, std::size_t bytes_max, SettingForm form) {
+  // Cut generously first: there is no need to look at a megabyte.
+  const std::string printable = Printable(text.substr(0, 4 * bytes_max + 1024));
+  return Truncate(HideSecretSettings(HideUrlPasswords(printable), form), bytes_max);
 }
 
 struct Unit {
@@ -76,6 +72,51 @@ struct Unit {
 };
 constexpr std::array<Unit, 5> kUnits{
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+
+constexpr std::size_t kFractionDigitsMax = 9;
+
+// Each takes a part off the front of `text`; nothing, or '\0', when it is not there.
+
+std::optional<int> TakeNumber(std::string_view& text, std::size_t digits, int largest) {
+  if (text.size() < digits) return std::nullopt;
+  int number = 0;
+  for (const char c : text.substr(0, digits)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  text.remove_prefix(digits);
+  return number <= largest ? std::optional(number) : std::nullopt;
+}
+
+char TakeOneOf(std::string_view& text, std::string_view characters) {
+  if (text.empty() || characters.find(text.front()) == std::string_view::npos) return '\0';
+  const char taken = text.front();
+  text.remove_prefix(1);
+  return taken;
+}
+
+std::optional<std::chrono::minutes> TakeHoursAndMinutes(std::string_view& text) {
+  const auto hour = TakeNumber(text, 2, 23);
+  if (!hour || !TakeOneOf(text, ":")) return std::nullopt;
+  const auto minute = TakeNumber(text, 2, 59);
+  if (!minute) return std::nullopt;
+  return std::chrono::minutes(*hour * 60 + *minute);
+}
+
+// Of a second; none at all is no time. What is finer than a microsecond is left out.
+std::optional<std::chrono::microseconds> TakeFraction(std::string_view& text) {
+  if (!TakeOneOf(text, ".")) return std::chrono::microseconds(0);
+  const auto not_a_digit = [](char c) { return c < '0' || c > '9'; };
+  const auto end = std::find_if(text.begin(), text.end(), not_a_digit);
+  const auto digits = static_cast<std::size_t>(end - text.begin());
+  if (digits == 0 || digits > kFractionDigitsMax) return std::nullopt;
+  std::int64_t nanos = 0;
+  for (std::size_t i = 0; i < kFractionDigitsMax; ++i) {
+    nanos = nanos * 10 + (i < digits ? text[i] - '0' : 0);
+  }
+  text.remove_prefix(digits);
+  return std::chrono::microseconds(nanos / 1000);
+}
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -132,6 +173,23 @@ std::string Truncate(std::string_view text, std::size_t bytes_max) {
   return StrCat(text.substr(0, end), room ? kEllipsis : std::string_view());
 }
 
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const char* digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      out += static_cast<char>(value);
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
 bool IsValidUtf8(std::string_view text) noexcept {
   while (!text.empty()) {
     const std::size_t length = Utf8Length(text);
@@ -142,9 +200,11 @@ bool IsValidUtf8(std::string_view text) noexcept {
 }
 
 std::string CleanError(std::string_view text, std::size_t bytes_max) {
-  // Cut generously first: the expressions below need not look at a megabyte.
-  const std::string printable = Printable(text.substr(0, 4 * bytes_max + 1024));
-  return Truncate(HideSecrets(printable), bytes_max);
+  return Clean(text, bytes_max, SettingForm::kAssignedOrNamed);
+}
+
+std::string CleanText(std::string_view text, std::size_t bytes_max) {
+  return Clean(text, bytes_max, SettingForm::kAssigned);
 }
 
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text) {
@@ -152,16 +212,21 @@ Result<std::chrono::milliseconds> ParseDuration(std::string_view text) {
     return Status::Invalid(StrCat("'", text, "' is not a duration"))
         .WithHint("write a whole number and a unit: 200ms, 60s, 10m, 168h, 7d");
   };
+  const std::string limit = FormatDuration(kDurationMax);
+  const auto too_long = [&] {
+    return Status::Invalid(StrCat("'", text, "' is longer than ", limit))
+        .WithHint(StrCat("the longest duration is ", limit));
+  };
   const std::string_view trimmed = Trim(text);
   std::int64_t number = 0;
   const auto [end, error] =
       std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
-  if (error != std::errc() || number < 0) return invalid();
+  if (end == trimmed.data() || trimmed.front() == '-') return invalid();
   const std::string_view unit(end, static_cast<std::size_t>(trimmed.data() + trimmed.size() - end));
-  if (unit.empty() && number == 0) return std::chrono::milliseconds(0);
+  if (unit.empty() && number == 0 && error == std::errc()) return std::chrono::milliseconds(0);
   for (const Unit& known : kUnits) {
     if (unit != known.name) continue;
-    if (number > std::numeric_limits<std::int64_t>::max() / 1000 / known.millis) return invalid();
+    if (error != std::errc() || number > kDurationMax.count() / known.millis) return too_long();
     return std::chrono::milliseconds(number * known.millis);
   }
   return invalid();
@@ -177,6 +242,7 @@ std::string FormatDuration(std::chrono::milliseconds duration) {
 }
 
 std::string FormatTimestamp(Timestamp at) {
+  at = std::clamp(at, kTimestampMin, kTimestampMax);
   const auto day = std::chrono::floor<std::chrono::days>(at);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss time(at - day);
@@ -185,7 +251,7 @@ std::string FormatTimestamp(Timestamp at) {
   const auto put = [&](std::size_t last, std::int64_t number) {
     for (; number > 0; number /= 10) text[last--] = static_cast<char>('0' + number % 10);
   };
-  put(3, std::clamp(static_cast<int>(date.year()), 0, 9999));
+  put(3, static_cast<int>(date.year()));
   put(6, static_cast<unsigned>(date.month()));
   put(9, static_cast<unsigned>(date.day()));
   put(12, time.hours().count());
@@ -196,45 +262,34 @@ std::string FormatTimestamp(Timestamp at) {
 }
 
 std::optional<Timestamp> ParseTimestamp(std::string_view text) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
-  const std::string copy(text);
-  if (std::sscanf(copy.c_str(), "%4d-%2d-%2d%*1[T ]%2d:%2d:%2d%n", &year, &month, &day, &hour,
-                  &minute, &second, &used) != 6 ||
-      used == 0) {
-    return std::nullopt;
-  }
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  std::string_view rest = std::string_view(copy).substr(static_cast<std::size_t>(used));
-  std::int64_t micros = 0;
-  if (!rest.empty() && rest[0] == '.') {
-    rest.remove_prefix(1);
-    int digits = 0;
-    while (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0]))) {
-      if (++digits > 6) return std::nullopt;
-      micros = micros * 10 + (rest[0] - '0');
-      rest.remove_prefix(1);
-    }
-    if (digits == 0) return std::nullopt;
-    for (; digits < 6; ++digits) micros *= 10;
-  }
+  const auto year = TakeNumber(text, 4, 9999);
+  if (!year || !TakeOneOf(text, "-")) return std::nullopt;
+  const auto month = TakeNumber(text, 2, 12);
+  if (!month || !TakeOneOf(text, "-")) return std::nullopt;
+  const auto day = TakeNumber(text, 2, 31);
+  if (!day || !TakeOneOf(text, "T ")) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return std::nullopt;
+  const auto minutes = TakeHoursAndMinutes(text);
+  if (!minutes || !TakeOneOf(text, ":")) return std::nullopt;
+  const auto second = TakeNumber(text, 2, 59);
+  if (!second) return std::nullopt;
+  const auto fraction = TakeFraction(text);
+  if (!fraction) return std::nullopt;
   std::chrono::minutes offset{0};
-  if (rest != "Z") {
-    int offset_hour = 0, offset_minute = 0, offset_used = 0;
-    char sign = 0;
-    const std::string tail(rest);
-    if (std::sscanf(tail.c_str(), "%c%2d:%2d%n", &sign, &offset_hour, &offset_minute,
-                    &offset_used) != 3 ||
-        static_cast<std::size_t>(offset_used) != tail.size() || (sign != '+' && sign != '-')) {
-      return std::nullopt;
-    }
-    offset = std::chrono::minutes(offset_hour * 60 + offset_minute) * (sign == '-' ? -1 : 1);
+  if (!TakeOneOf(text, "Z")) {
+    const char sign = TakeOneOf(text, "+-");
+    const auto ahead = sign == '\0' ? std::nullopt : TakeHoursAndMinutes(text);
+    if (!ahead) return std::nullopt;
+    offset = sign == '-' ? -*ahead : *ahead;
   }
-  return Timestamp(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
-         std::chrono::minutes(minute) + std::chrono::seconds(second) +
-         std::chrono::microseconds(micros) - offset;
+  if (!text.empty()) return std::nullopt;
+  const Timestamp at = Timestamp(std::chrono::sys_days(date)) + *minutes +
+                       std::chrono::seconds(*second) + *fraction - offset;
+  if (at < kTimestampMin || at > kTimestampMax) return std::nullopt;
+  return at;
 }
 
 std::string JsonQuote(std::string_view text) {

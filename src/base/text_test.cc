@@ -25,6 +25,18 @@ TEST(Duration, RefusesEverythingElseWithAHint) {
   }
 }
 
+TEST(Duration, RefusesWhatIsLongerThanACentury) {
+  EXPECT_EQ(ParseDuration("36500d").value(), kDurationMax);
+  EXPECT_EQ(ParseDuration("3153600000000ms").value(), kDurationMax);
+  for (const char* text : {"36501d", "876001h", "3153600000001ms", "9223372036854775807ms",
+                           "99999999999999999999s", "106751991167d"}) {
+    const auto parsed = ParseDuration(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().message(), StrCat("'", text, "' is longer than 36500d"));
+  }
+  EXPECT_FALSE(ParseDuration("99999999999999999999").ok());
+}
+
 TEST(Duration, FormatsTheShortestExactForm) {
   EXPECT_EQ(FormatDuration(milliseconds(1500)), "1500ms");
   EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
@@ -47,12 +59,48 @@ TEST(Timestamp, SurvivesARoundTrip) {
   }
 }
 
+TEST(Timestamp, ReadsNanosecondsAsMicroseconds) {
+  EXPECT_EQ(ParseTimestamp("2026-01-05T00:00:00.123456999Z"),
+            ParseTimestamp("2026-01-05T00:00:00.123456Z"));
+  EXPECT_EQ(ParseTimestamp("2026-01-05T00:00:00.1Z"),
+            ParseTimestamp("2026-01-05T00:00:00.100000000Z"));
+  EXPECT_FALSE(ParseTimestamp("2026-01-05T00:00:00.1234567890Z"));
+}
+
+TEST(Timestamp, RefusesWhatIsNoTime) {
+  for (const char* bad :
+       {"2026-01-05T-1:-5:-9Z", "2026-01-05T00:00:00+99:99", "2026-01-05T00:00:00+24:00",
+        "2026-01-05T00:00:00+00:60", "2026-01-05T00:00:00+-1:00", "2026-01-05T 1: 2: 3Z",
+        "2026-1-5T00:00:00Z", "+026-01-05T00:00:00Z", "2026-02-29T00:00:00Z",
+        "2026-01-05T00:60:00Z", "2026-01-05T00:00:60Z", "2026-01-05T00:00:00ZZ",
+        "2026-01-05T00:00:00Z+00:00", "2026-01-05T00:00:00+", "0000-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01", "2026-00-05T00:00:00Z", "2026-01-00T00:00:00Z"}) {
+    EXPECT_FALSE(ParseTimestamp(bad)) << bad;
+  }
+}
+
+TEST(Timestamp, ShowsTheEndsOfTimeAsTheirs) {
+  EXPECT_EQ(FormatTimestamp(Timestamp::max()), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(FormatTimestamp(Timestamp::min()), "0000-01-01T00:00:00.000000Z");
+}
+
 TEST(Truncate, CutsBetweenCharacters) {
   EXPECT_EQ(Truncate("abcdef", 6), "abcdef");
   EXPECT_EQ(Truncate("abcdefg", 6), "abc…");
   const std::string cut = Truncate("ääääää", 8);
   EXPECT_LE(cut.size(), 8U);
   EXPECT_TRUE(IsValidUtf8(cut));
+}
+
+TEST(CleanError, HidesPasswordsWithSignsOfAddresses) {
+  EXPECT_EQ(CleanError("redis://:p@ss@host/0 refused", 200), "redis://:***@host/0 refused");
+  EXPECT_EQ(CleanError("redis://:p/ss@host/0 refused", 200), "redis://:***@host/0 refused");
+  EXPECT_EQ(CleanError("password=pw,er2 host=x", 200), "password=*** host=x");
+}
+
+TEST(CleanText, LeavesExplanationsAlone) {
+  EXPECT_EQ(CleanText("password: is given twice", 200), "password: is given twice");
+  EXPECT_EQ(CleanText("amqp://u:pw@h: password=x\n", 200), "amqp://u:***@h: password=*** ");
 }
 
 TEST(CleanError, HidesSecretsAndControlCharacters) {

@@ -6,11 +6,14 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/configured_sinks.h"
+#include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/table.h"
 #include "config/config.h"
 #include "config/config_json.h"
 #include "config/key.h"
+#include "service/api/service.h"
 
 namespace outbox::cli {
 namespace {
@@ -33,10 +36,20 @@ std::string RouteText(const message::Route& route) {
   return base::StrCat(route.topics, " → ", base::Join(route.destinations, ", "), order);
 }
 
+// "delivered by routes, cleaned"
+std::string TableText(const config::TableConfig& table) {
+  std::vector<std::string> parts;
+  if (table.relays) parts.emplace_back(table.routes.empty() ? "delivered" : "delivered by routes");
+  if (table.cleans) parts.emplace_back("cleaned");
+  return parts.empty() ? "left alone" : base::Join(parts, ", ");
+}
+
 // One table for all: a row for each common setting, then those in which a table differs, then its
 // routes and those in which a sink differs from its table.
 void PrintTable(const config::Config& config) {
-  Table shown({{.title = "KEY"}, {.title = "VALUE", .cut = true}, {.title = "ORIGIN"}});
+  Table shown({{.title = "KEY", .cut = true, .width_least = 16},
+               {.title = "VALUE", .cut = true, .width_least = 12},
+               {.title = "ORIGIN", .cut = true}});
   const auto add = [&](const std::string& name, const std::string& value,
                        const std::string& origin) {
     shown.Add({{name}, {value}, {origin, origin == "default" ? Style::kDim : Style::kPlain}});
@@ -53,6 +66,7 @@ void PrintTable(const config::Config& config) {
     });
   };
   for (const config::TableConfig& table : config.tables) {
+    add(table.name, TableText(table), "");
     add_differences(table.name, table, config);
     for (const message::Route& route : table.routes) {
       add(base::StrCat(table.name, " route"), RouteText(route), "file");
@@ -62,6 +76,18 @@ void PrintTable(const config::Config& config) {
     }
   }
   std::cout << shown.For(STDOUT_FILENO);
+}
+
+// What `serve` would refuse. Without a table there is nothing to serve yet.
+Status Check(config::Sources sources, const config::Config& config) {
+  if (config.tables.empty()) return Status::Ok();
+  sources.complete = true;
+  OUTBOX_RETURN_IF_ERROR(config::Load(sources).error());
+  OUTBOX_RETURN_IF_ERROR(OpenDatabase(config.settings.database).error());
+  OUTBOX_RETURN_IF_ERROR(MakeSinks(config).error());
+  const Status service = service::Service::Check(config.settings.service);
+  if (service.ok()) return service;
+  return Status::Invalid(service.message()).WithHint(service.hint());
 }
 
 Status Run(const ConfigFlags& options) {
@@ -79,7 +105,7 @@ Status Run(const ConfigFlags& options) {
   } else {
     PrintTable(config);
   }
-  return Status::Ok();
+  return Check(sources, config);
 }
 
 }  // namespace

@@ -26,6 +26,16 @@ Result<std::vector<std::string>> TablesToLookAt(store::Backend& backend, const s
   return tables;
 }
 
+Result<std::unique_ptr<store::InspectStore>> OpenIfThere(store::Backend& backend,
+                                                         const std::string& table,
+                                                         const std::string& asked_for) {
+  auto opened = backend.OpenInspect(table, CommandDeadline());
+  if (asked_for.empty() && opened.error().code() == Code::kNotFound) {
+    return std::unique_ptr<store::InspectStore>();
+  }
+  return opened;
+}
+
 Result<std::string> TableToLookAt(store::Backend& backend, const std::string& table) {
   OUTBOX_ASSIGN_OR_RETURN(const auto tables, TablesToLookAt(backend, table));
   if (tables.size() == 1) return tables.front();

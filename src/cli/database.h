@@ -22,8 +22,14 @@ Result<std::unique_ptr<store::Backend>> OpenDatabase(const std::string& address)
 // kNotFound when there is none.
 Result<std::vector<std::string>> TablesToLookAt(store::Backend& backend, const std::string& table);
 
-// The same for commands that look at one: the only one there is. kInvalidArgument lists the tables
-// when there are several.
+// Opens one of these tables. Null for one that does not exist, unless it is the one that was asked
+// for: a record of a table that was dropped or renamed hides no other table.
+Result<std::unique_ptr<store::InspectStore>> OpenIfThere(store::Backend& backend,
+                                                         const std::string& table,
+                                                         const std::string& asked_for);
+
+// What TablesToLookAt is to commands that look at one table: the only one there is.
+// kInvalidArgument lists the tables when there are several.
 Result<std::string> TableToLookAt(store::Backend& backend, const std::string& table);
 
 }  // namespace outbox::cli

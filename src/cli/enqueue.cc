@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -14,6 +15,9 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/progress.h"
+#include "cli/standard_streams.h"
+#include "cli/terminal.h"
+#include "cli/when.h"
 #include "message/message_line.h"
 #include "message/validate.h"
 
@@ -23,6 +27,7 @@ namespace {
 using base::StrCat;
 
 constexpr std::size_t kBatchMax = 1000;
+constexpr std::size_t kBatchBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kRefusedShownMax = 20;
 
 struct EnqueueFlags {
@@ -32,6 +37,8 @@ struct EnqueueFlags {
   bool skip_invalid = false;
   bool json = false;
   // One message; without a topic, messages come from standard input.
+  bool one = false;
+  std::string message_flag;  // one that was given and is not the topic
   NewMessage message;
   std::string id;
   std::string tenant_id;
@@ -66,7 +73,7 @@ Result<NewMessage> MessageFromFlags(const EnqueueFlags& options) {
     message.headers.emplace_back(header.substr(0, equals), header.substr(equals + 1));
   }
   if (!options.delay.empty()) {
-    OUTBOX_ASSIGN_OR_RETURN(message.delay, base::ParseDuration(options.delay));
+    OUTBOX_ASSIGN_OR_RETURN(message.delay, ParseSpan("--delay", options.delay));
   }
   if (!options.available_at.empty()) {
     message.available_at = base::ParseTimestamp(options.available_at);
@@ -125,13 +132,16 @@ class BulkEnqueue {
 
   Status Run() {
     std::string line;
-    while (std::getline(std::cin, line)) {
+    while (std::getline(std::cin, line) && std::ferror(stdin) == 0) {
       bytes_ += line.size() + 1;
       ++line_number_;
       if (base::Trim(line).empty()) continue;
       Read(line);
-      if (batch_.size() + refused_in_batch_ >= kBatchMax) OUTBOX_RETURN_IF_ERROR(Flush());
+      const bool full =
+          batch_.size() + refused_in_batch_ >= kBatchMax || batch_bytes_ >= kBatchBytesMax;
+      if (full) OUTBOX_RETURN_IF_ERROR(Flush());
     }
+    if (const Status end = InputEnd(); !end.ok()) return CutOff(end);
     OUTBOX_RETURN_IF_ERROR(Flush());
     return refused_ == 0 ? Status::Ok() : Refused();
   }
@@ -160,13 +170,14 @@ class BulkEnqueue {
     Status status = message.error();
     if (status.ok()) status = message::Validate(*message, ToEnqueueOptions(options_));
     if (status.ok()) {
+      batch_bytes_ += line.size();
       batch_.push_back(std::move(*message));
       return;
     }
     ++refused_in_batch_;
     if (++refused_ <= kRefusedShownMax) {
-      std::cerr << "line " << line_number_ << ": " << base::CleanError(status.message(), 512)
-                << '\n';
+      std::cerr << "line " << line_number_ << ": "
+                << Harmless(base::CleanError(status.message(), 512)) << '\n';
     }
   }
 
@@ -183,8 +194,16 @@ class BulkEnqueue {
       ++(result.already_enqueued ? already_enqueued_ : enqueued_);
     }
     batch_.clear();
+    batch_bytes_ = 0;
     progress_.Update(bytes_, Plural(enqueued_ + already_enqueued_, "message"));
     return Status::Ok();
+  }
+
+  Status CutOff(const Status& why) const {
+    const bool between = batch_.empty() && refused_in_batch_ == 0;
+    const std::uint64_t first = between ? line_number_ + 1 : batch_first_line_;
+    return Status::Permanent(why.code(), why.message())
+        .WithHint(StrCat("nothing from line ", first, " on was enqueued"));
   }
 
   Status NotWritten(const Status& why) const {
@@ -207,6 +226,7 @@ class BulkEnqueue {
   store::Session& session_;
   Progress progress_;
   std::vector<NewMessage> batch_;
+  std::size_t batch_bytes_ = 0;
   std::uint64_t line_number_ = 0;
   std::uint64_t batch_first_line_ = 1;
   std::uint64_t bytes_ = 0;
@@ -217,7 +237,11 @@ class BulkEnqueue {
 };
 
 Status Run(const EnqueueFlags& options) {
-  if (options.message.topic.empty() && isatty(STDIN_FILENO) == 1) {
+  if (!options.one && !options.message_flag.empty()) {
+    return Status::Invalid(StrCat(options.message_flag, ": goes with --topic only"))
+        .WithHint("give --topic and --payload for one message, or JSON lines on standard input");
+  }
+  if (!options.one && isatty(STDIN_FILENO) == 1) {
     return Status::Invalid("nothing to enqueue")
         .WithHint("give --topic and --payload, or JSON lines on standard input");
   }
@@ -227,17 +251,19 @@ Status Run(const EnqueueFlags& options) {
   const Status table = backend->OpenInspect(options.table, CommandDeadline()).error();
   if (!table.ok() && table.code() != Code::kPermission) return table;
   OUTBOX_ASSIGN_OR_RETURN(const auto session, backend->OpenSession(CommandDeadline()));
-  if (!options.message.topic.empty()) return EnqueueOne(options, *session);
+  if (options.one) return EnqueueOne(options, *session);
   BulkEnqueue bulk(options, *session);
   const Status status = bulk.Run();
   bulk.PrintSummary();
   return status;
 }
 
+constexpr const char* kMessageGroup = "One message";
+
 void AddMessageFlags(CLI::App& command, EnqueueFlags& options) {
   NewMessage& message = options.message;
   const auto text = [&](const char* flag, std::string& field, const char* help) {
-    command.add_option(flag, field, help)->group("One message");
+    command.add_option(flag, field, help)->group(kMessageGroup);
   };
   text("--topic", message.topic, "Topic: <module>.<aggregate>.<event>.vN");
   text("--payload", message.payload, "Payload: JSON");
@@ -246,17 +272,28 @@ void AddMessageFlags(CLI::App& command, EnqueueFlags& options) {
   text("--namespace", message.name_space, "Namespace");
   text("--event-type", message.event_type, "Event type");
   command.add_option("--event-version", message.event_version, "Event version")
-      ->group("One message");
+      ->group(kMessageGroup);
   text("--aggregate-type", message.aggregate_type, "Aggregate type");
   text("--aggregate-id", message.aggregate_id, "Aggregate id");
   text("--tenant", options.tenant_id, "Tenant: a UUID");
   text("--dedupe-key", message.dedupe_key, "A second message with it adds no row");
   command.add_option("--header", options.headers, "NAME=VALUE; may be repeated")
-      ->group("One message");
+      ->group(kMessageGroup);
   text("--traceparent", message.traceparent, "W3C trace context");
   text("--tracestate", message.tracestate, "W3C trace state");
   text("--delay", options.delay, "Deliver this much later: 5m");
   text("--available-at", options.available_at, "Deliver from this time on: 2026-01-05T00:00:00Z");
+}
+
+void NoteMessageFlags(const CLI::App& command, EnqueueFlags& options) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group() != kMessageGroup || option->count() == 0) continue;
+    if (option->get_name() == "--topic") {
+      options.one = true;
+    } else {
+      options.message_flag = option->get_name();
+    }
+  }
 }
 
 }  // namespace
@@ -273,7 +310,10 @@ void AddEnqueue(CLI::App& app, Action& action) {
                     "Enqueue the good lines of the input and report the bad ones");
   AddJsonFlag(*command, options->json);
   AddMessageFlags(*command, *options);
-  command->callback([&action, options] { action = [options] { return Run(*options); }; });
+  command->callback([&action, command, options] {
+    NoteMessageFlags(*command, *options);
+    action = [options] { return Run(*options); };
+  });
 }
 
 }  // namespace outbox::cli

@@ -69,15 +69,15 @@ void PrintJson(const store::ListPage& page) {
 }
 
 void PrintTable(const store::ListPage& page) {
-  Table table({{.title = "SEQ", .right = true},
+  Table table({{.title = "SEQ", .right = true, .leave_out = 8},
                {.title = "ID"},
-               {.title = "STATUS"},
-               {.title = "TOPIC", .cut = true},
-               {.title = "KEY", .cut = true},
-               {.title = "ATTEMPTS", .right = true},
-               {.title = "CREATED"},
-               {.title = "DUE"},
-               {.title = "LAST ERROR", .cut = true}});
+               {.title = "STATUS", .leave_out = 1},
+               {.title = "TOPIC", .cut = true, .width_least = 12, .leave_out = 2},
+               {.title = "KEY", .cut = true, .leave_out = 7},
+               {.title = "ATTEMPTS", .brief = "ATT.", .right = true, .leave_out = 4},
+               {.title = "CREATED", .leave_out = 6},
+               {.title = "DUE", .leave_out = 5},
+               {.title = "LAST ERROR", .cut = true, .width_least = 12, .leave_out = 3}});
   const Timestamp now = Now();
   for (const store::StoredMessage& row : page.rows) {
     const bool waits = row.status == MessageStatus::kPending;

@@ -5,9 +5,14 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <span>
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/standard_streams.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
 #include "outbox/version.h"
 
 namespace outbox::cli {
@@ -22,14 +27,16 @@ void PrintError(std::string_view message, std::string_view hint) {
   // Each line for itself: cleaning replaces control characters, line breaks among them.
   std::string text = "outboxd: ";
   for (const std::string& line : base::Split(message, '\n')) {
-    text += base::CleanError(line, kErrorBytesMax) + "\n";
+    text += Harmless(base::CleanText(line, kErrorBytesMax)) + "\n";
   }
-  if (!hint.empty()) text += base::StrCat("hint: ", base::CleanError(hint, kErrorBytesMax), "\n");
+  if (!hint.empty()) {
+    text += base::StrCat("hint: ", Harmless(base::CleanText(hint, kErrorBytesMax)), "\n");
+  }
   std::fputs(text.c_str(), stderr);
 }
 
-int Report(const Status& status) {
-  std::fflush(stdout);
+int Report(Status status) {
+  if (const Status written = FlushOutput(); status.ok()) status = written;
   if (status.ok()) return 0;
   PrintError(status.ToString(), status.hint());
   return status.code() == Code::kInvalidArgument ? kUsage : kFailed;
@@ -42,22 +49,12 @@ bool IsUnknownCommand(std::string_view word) {
                       [&](const Command& command) { return command.name == word; });
 }
 
-int UnknownCommand(std::string_view word) {
-  std::vector<std::string> known;
-  for (const Command& command : Commands()) known.emplace_back(command.name);
-  const std::string_view nearest = base::Nearest(word, known);
-  PrintError(base::StrCat("there is no command '", word, "'"),
-             nearest.empty() ? base::StrCat("commands: ", base::Join(known, ", "))
-                             : base::StrCat("did you mean '", nearest, "'?"));
-  return kUsage;
-}
-
 int Run(int argc, char** argv) {
-  if (argc > 1 && IsUnknownCommand(argv[1])) return UnknownCommand(argv[1]);
+  if (argc > 1 && IsUnknownCommand(argv[1])) return Report(UnknownCommand(argv[1]));
   CLI::App app("The transactional outbox: delivers what your transactions committed.", "outboxd");
-  app.set_version_flag("--version", std::string(Version()));
+  app.set_version_flag("--version", base::StrCat("outboxd ", Version()));
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  app.formatter(MakeHelpFormatter());
   Action action;
   for (const Command& command : Commands()) {
     command.add(app, action);
@@ -66,11 +63,11 @@ int Run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    const auto chosen = app.get_subcommands();
-    const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
-    PrintError(error.what(), base::StrCat("outboxd", command, " --help lists what there is"));
-    return kUsage;
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      return Report(Status::Ok());
+    }
+    return Report(ExplainUsage(app, std::span<const char* const>(argv + 1, argv + argc), error));
   }
   return Report(action());
 }
@@ -79,6 +76,7 @@ int Run(int argc, char** argv) {
 }  // namespace outbox::cli
 
 int main(int argc, char** argv) {
+  outbox::cli::TakeStandardStreams();
   // A reader that went away is an error of the write that finds out, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   try {

@@ -5,10 +5,13 @@
 #include <memory>
 
 #include "base/json_object.h"
+#include "base/text.h"
 #include "cli/commands.h"
+#include "cli/consent.h"
 #include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/table.h"
+#include "store/schema_check.h"
 
 namespace outbox::cli {
 namespace {
@@ -21,10 +24,10 @@ struct MigrateFlags {
   bool no_notify = false;
   std::string tenant_isolation;
   bool discard_undelivered = false;
+  bool yes = false;
+  bool allow_remote = false;
   bool json = false;
 };
-
-using Migrator = store::Migrator;
 
 store::MigrateOptions ForTable(const MigrateFlags& options, const std::string& table) {
   store::MigrateOptions result{.table = table};
@@ -37,37 +40,82 @@ store::MigrateOptions ForTable(const MigrateFlags& options, const std::string& t
   return result;
 }
 
-void PrintChange(const MigrateFlags& options, const std::string& table, std::string_view verb,
-                 const std::vector<int>& numbers) {
-  if (options.json) {
-    std::vector<std::string> list;
-    list.reserve(numbers.size());
-    for (const int number : numbers) list.push_back(std::to_string(number));
-    std::cout << base::JsonObject().Add("table", table).AddRaw(verb, base::JsonArray(list)).Finish()
-              << '\n';
-  } else if (numbers.empty()) {
-    std::cout << table << ": nothing to do\n";
-  } else {
-    for (const int number : numbers) {
-      std::cout << table << ": " << verb << " migration " << number << '\n';
-    }
+std::string NumbersJson(const std::vector<int>& numbers) {
+  std::vector<std::string> list;
+  list.reserve(numbers.size());
+  for (const int number : numbers) list.push_back(std::to_string(number));
+  return base::JsonArray(list);
+}
+
+void PrintNumbers(const std::string& table, std::string_view verb,
+                  const std::vector<int>& numbers) {
+  for (const int number : numbers) {
+    std::cout << table << ": " << verb << " migration " << number << '\n';
   }
 }
 
-Status Up(const MigrateFlags& options, Migrator& migrator) {
+void PrintNothing(const std::string& table) { std::cout << table << ": nothing to do\n"; }
+
+void PrintUp(const MigrateFlags& options, const std::string& table, const store::Migrated& done) {
+  if (options.json) {
+    base::JsonObject switched;
+    for (const store::Switched& each : done.switched) switched.Add(each.name, each.value);
+    std::cout << base::JsonObject()
+                     .Add("table", table)
+                     .AddRaw("applied", NumbersJson(done.applied))
+                     .AddRaw("switched", switched.Finish())
+                     .Finish()
+              << '\n';
+    return;
+  }
+  PrintNumbers(table, "applied", done.applied);
+  for (const store::Switched& each : done.switched) {
+    std::cout << table << ": " << base::Join(base::Split(each.name, '_'), " ") << ": " << each.value
+              << '\n';
+  }
+  if (done.applied.empty() && done.switched.empty()) PrintNothing(table);
+}
+
+void PrintDown(const MigrateFlags& options, const std::string& table,
+               const std::vector<int>& numbers) {
+  if (options.json) {
+    std::cout
+        << base::JsonObject().Add("table", table).AddRaw("reverted", NumbersJson(numbers)).Finish()
+        << '\n';
+    return;
+  }
+  PrintNumbers(table, "reverted", numbers);
+  if (numbers.empty()) PrintNothing(table);
+}
+
+Status Up(const MigrateFlags& options, store::Backend& backend) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend.OpenMigrator(CommandDeadline()));
   for (const std::string& table : options.tables) {
-    OUTBOX_ASSIGN_OR_RETURN(const auto numbers,
-                            migrator.Up(ForTable(options, table), CommandDeadline()));
-    PrintChange(options, table, "applied", numbers);
+    OUTBOX_ASSIGN_OR_RETURN(const auto done,
+                            migrator->Up(ForTable(options, table), CommandDeadline()));
+    PrintUp(options, table, done);
   }
   return Status::Ok();
 }
 
-Status Down(const MigrateFlags& options, Migrator& migrator) {
+Status Down(const MigrateFlags& options, store::Backend& backend) {
+  OUTBOX_RETURN_IF_ERROR(RequireLocal(backend, options.allow_remote));
+  OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend.OpenMigrator(CommandDeadline()));
+  std::vector<std::string> names;
+  for (const std::string& table : options.tables) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto schema, migrator->Inspect(table, CommandDeadline()));
+    OUTBOX_RETURN_IF_ERROR(store::RequireOurs(schema, backend.DisplayName(table)));
+    if (schema.exists) names.push_back(backend.DisplayName(table));
+  }
+  if (!names.empty()) {
+    OUTBOX_RETURN_IF_ERROR(AskFirst(base::StrCat("remove ", base::Join(names, ", "),
+                                                 " with all messages from ", backend.description()),
+                                    options.yes, "give --yes"));
+  }
   for (const std::string& table : options.tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto numbers,
-                            migrator.Down(ForTable(options, table), CommandDeadline()));
-    PrintChange(options, table, "reverted", numbers);
+                            migrator->Down(ForTable(options, table), CommandDeadline()));
+    PrintDown(options, table, numbers);
   }
   return Status::Ok();
 }
@@ -78,41 +126,44 @@ std::string StateOf(const store::TableSchema& schema) {
   return schema.version == schema.version_latest ? "up to date" : "to be upgraded";
 }
 
-Status PrintStatus(const MigrateFlags& options, Migrator& migrator) {
+Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend.OpenMigrator(CommandDeadline()));
   std::vector<std::string> tables = options.tables;
   if (tables.empty()) {
-    OUTBOX_ASSIGN_OR_RETURN(tables, migrator.Tables(CommandDeadline()));
+    OUTBOX_ASSIGN_OR_RETURN(tables, migrator->Tables(CommandDeadline()));
   }
-  Table shown({{.title = "TABLE"},
+  Table shown({{.title = "TABLE", .cut = true, .width_least = 16},
                {.title = "VERSION", .right = true},
                {.title = "LATEST", .right = true},
                {.title = "STATE"}});
+  std::vector<std::string> json;
   for (const std::string& table : tables) {
-    OUTBOX_ASSIGN_OR_RETURN(const auto schema, migrator.Inspect(table, CommandDeadline()));
-    if (options.json) {
-      std::cout << base::JsonObject()
+    OUTBOX_ASSIGN_OR_RETURN(const auto schema, migrator->Inspect(table, CommandDeadline()));
+    json.push_back(base::JsonObject()
                        .Add("table", table)
                        .Add("exists", schema.exists)
                        .Add("version", schema.version)
                        .Add("version_latest", schema.version_latest)
                        .Add("state", StateOf(schema))
-                       .Finish()
-                << '\n';
-    } else {
-      const bool current = schema.exists && schema.version == schema.version_latest;
-      shown.Add({{table},
-                 {std::to_string(schema.version)},
-                 {std::to_string(schema.version_latest)},
-                 {StateOf(schema), current ? Style::kGood : Style::kWarn}});
-    }
+                       .Finish());
+    const bool current = schema.exists && schema.version == schema.version_latest;
+    shown.Add({{table},
+               {std::to_string(schema.version)},
+               {std::to_string(schema.version_latest)},
+               {StateOf(schema), current ? Style::kGood : Style::kWarn}});
   }
-  if (!options.json) std::cout << shown.For(STDOUT_FILENO);
+  if (options.json) {
+    std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(json)).Finish() << '\n';
+  } else {
+    std::cout << shown.For(STDOUT_FILENO);
+  }
   return Status::Ok();
 }
 
-Status Print(const MigrateFlags& options, Migrator& migrator) {
+Status Print(const MigrateFlags& options, store::Backend& backend) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend.OpenMigrator(CommandDeadline()));
   for (const std::string& table : options.tables) {
-    OUTBOX_ASSIGN_OR_RETURN(const std::string sql, migrator.Print(ForTable(options, table)));
+    OUTBOX_ASSIGN_OR_RETURN(const std::string sql, migrator->Print(ForTable(options, table)));
     if (options.json) {
       std::cout << base::JsonObject().Add("table", table).Add("sql", sql).Finish() << '\n';
     } else {
@@ -122,28 +173,37 @@ Status Print(const MigrateFlags& options, Migrator& migrator) {
   return Status::Ok();
 }
 
-using Step = Status (*)(const MigrateFlags&, Migrator&);
+using Step = Status (*)(const MigrateFlags&, store::Backend&);
 
-Status WithMigrator(const MigrateFlags& options, Step step) {
+Status WithDatabase(const MigrateFlags& options, Step step) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
-  OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend->OpenMigrator(CommandDeadline()));
-  return step(options, *migrator);
+  return step(options, *backend);
 }
 
-CLI::App* AddStep(CLI::App& parent, Action& action, const std::shared_ptr<MigrateFlags>& options,
-                  const std::string& name, const std::string& help, Step step) {
+struct StepCommand {
+  CLI::App* app;
+  std::shared_ptr<MigrateFlags> options;
+};
+
+// Each step has options of its own: CLI11 reads the environment for all of them, and one would take
+// OUTBOX_DB in place of the --db that another was given.
+StepCommand AddStep(CLI::App& parent, Action& action, const std::string& name,
+                    const std::string& help, Step step) {
+  auto options = std::make_shared<MigrateFlags>();
   CLI::App* command = parent.add_subcommand(name, help);
   AddDatabaseFlag(*command, options->database);
   auto* table = command->add_option("--table", options->tables, "Outbox table; may be repeated");
   if (name != "status") table->required();
   AddJsonFlag(*command, options->json);
   command->callback([&action, options, step] {
-    action = [options, step] { return WithMigrator(*options, step); };
+    action = [options, step] { return WithDatabase(*options, step); };
   });
-  return command;
+  return {command, options};
 }
 
-void AddSchemaFlags(CLI::App& command, MigrateFlags& options) {
+void AddSchemaFlags(const StepCommand& step) {
+  CLI::App& command = *step.app;
+  MigrateFlags& options = *step.options;
   command.add_option("--topics", options.topics, "The table's rule for topics: strict or relaxed")
       ->check(CLI::IsMember({"strict", "relaxed"}));
   auto* notify = command.add_flag("--notify", options.notify,
@@ -160,16 +220,15 @@ void AddSchemaFlags(CLI::App& command, MigrateFlags& options) {
 void AddMigrate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("migrate", "Create, upgrade or remove outbox tables");
   command->require_subcommand(1);
-  auto options = std::make_shared<MigrateFlags>();
-  AddSchemaFlags(*AddStep(*command, action, options, "up", "Create or upgrade a table", Up),
-                 *options);
-  AddStep(*command, action, options, "down", "Remove a table", Down)
-      ->add_flag("--discard-undelivered", options->discard_undelivered,
+  AddSchemaFlags(AddStep(*command, action, "up", "Create or upgrade a table", Up));
+  const auto [down, options] = AddStep(*command, action, "down", "Remove a table", Down);
+  down->add_flag("--discard-undelivered", options->discard_undelivered,
                  "Also when undelivered messages would be lost");
-  AddStep(*command, action, options, "status", "Show the version of tables", PrintStatus);
-  AddSchemaFlags(
-      *AddStep(*command, action, options, "print", "Print the SQL for a tool of your own", Print),
-      *options);
+  down->add_flag("--yes,-y", options->yes, "Do not ask");
+  down->add_flag("--allow-remote", options->allow_remote,
+                 "Also on a database that is not on this machine");
+  AddStep(*command, action, "status", "Show the version of tables", PrintStatus);
+  AddSchemaFlags(AddStep(*command, action, "print", "Print the SQL for a tool of your own", Print));
 }
 
 }  // namespace outbox::cli

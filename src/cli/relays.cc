@@ -38,28 +38,31 @@ std::vector<Cell> ToRelayRow(const store::ListedRelay& listed, const store::Rela
 
 void PrintRelays(const std::vector<store::ListedRelay>& relays,
                  const std::vector<store::RelayHold>& holds) {
-  Table shown({{.title = "TABLE"},
-               {.title = "SINK"},
-               {.title = "PROCESS"},
+  Table shown({{.title = "TABLE", .cut = true, .width_least = 16},
+               {.title = "SINK", .cut = true, .leave_out = 1},
+               {.title = "PROCESS", .cut = true, .width_least = 12, .leave_out = 4},
                {.title = "STATE"},
-               {.title = "LEADER"},
-               {.title = "PAUSED", .cut = true},
-               {.title = "IN FLIGHT", .right = true},
-               {.title = "DELIVERED", .right = true},
-               {.title = "FAILED", .right = true},
-               {.title = "LAST BEAT"}});
+               {.title = "LEADER", .leave_out = 7},
+               {.title = "PAUSED", .cut = true, .leave_out = 2},
+               {.title = "IN FLIGHT", .brief = "FLIGHT", .right = true, .leave_out = 8},
+               {.title = "DELIVERED", .brief = "DELIV", .right = true, .leave_out = 6},
+               {.title = "FAILED", .right = true, .leave_out = 5},
+               {.title = "LAST BEAT", .brief = "BEAT", .leave_out = 3}});
   for (const store::ListedRelay& listed : relays) {
     shown.Add(ToRelayRow(listed, store::FindHold(holds, listed.relay.table, listed.relay.sink)));
   }
-  if (relays.empty()) {
+  if (relays.empty() && IsTerminal(STDOUT_FILENO)) {
     std::cout << "no relay runs\n";
   } else {
     std::cout << shown.For(STDOUT_FILENO);
   }
+  std::ostream& notes = IsTerminal(STDOUT_FILENO) ? std::cout : std::cerr;
   for (const store::RelayHold& hold : holds) {
-    std::cout << "paused: " << hold.table << (hold.sink.empty() ? "" : "/") << hold.sink
-              << " since " << base::FormatTimestamp(hold.since) << " by " << hold.by
-              << (hold.reason.empty() ? "" : ": ") << hold.reason << '\n';
+    notes << "paused: "
+          << Harmless(base::StrCat(hold.table, hold.sink.empty() ? "" : "/", hold.sink, " since ",
+                                   base::FormatTimestamp(hold.since), " by ", hold.by,
+                                   hold.reason.empty() ? "" : ": ", hold.reason))
+          << '\n';
   }
 }
 

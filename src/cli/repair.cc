@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <limits>
 
 #include "base/json_object.h"
 #include "base/text.h"
 #include "cli/actor.h"
+#include "cli/consent.h"
 #include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/format.h"
@@ -66,23 +66,13 @@ Result<store::RepairTarget> MakeTarget(const RepairOptions& options) {
   return target;
 }
 
-Status CheckLocal(const store::Backend& backend, const RepairOptions& options) {
-  const char* variable = std::getenv("OUTBOX_ALLOW_REMOTE");
-  const bool allowed =
-      options.allow_remote || (variable != nullptr && variable == std::string("1"));
-  if (allowed || backend.local()) return Status::Ok();
-  return Status::Permanent(Code::kPermission,
-                           StrCat(backend.description(), " is not on this machine"))
-      .WithHint("if you mean it, give --allow-remote or set OUTBOX_ALLOW_REMOTE=1");
-}
-
 // The rows themselves when a few are named, so that a mistyped id is seen before it matters.
 Status ShowTargets(store::InspectStore& store, const store::RepairTarget& target) {
   Table table({{.title = "ID"},
-               {.title = "STATUS"},
-               {.title = "TOPIC", .cut = true},
-               {.title = "ATTEMPTS", .right = true},
-               {.title = "LAST ERROR", .cut = true}});
+               {.title = "STATUS", .leave_out = 1},
+               {.title = "TOPIC", .cut = true, .width_least = 12, .leave_out = 2},
+               {.title = "ATTEMPTS", .brief = "ATT.", .right = true, .leave_out = 4},
+               {.title = "LAST ERROR", .cut = true, .width_least = 12, .leave_out = 3}});
   for (std::size_t i = 0; i < std::min(target.ids.size(), kShownMax); ++i) {
     OUTBOX_ASSIGN_OR_RETURN(const auto found,
                             store.Get(store::Scope::All(), target.ids[i], CommandDeadline()));
@@ -90,7 +80,7 @@ Status ShowTargets(store::InspectStore& store, const store::RepairTarget& target
       table.Add({{target.ids[i].ToString()},
                  {std::string(ToString(found->status)), StyleOf(found->status)},
                  {found->message.topic},
-                 {std::to_string(found->message.attempt)},
+                 {std::to_string(store::AttemptsOf(*found))},
                  {found->last_error}});
     } else {
       table.Add({{target.ids[i].ToString()}, {"not found", Style::kBad}, {""}, {""}, {""}});
@@ -103,17 +93,17 @@ Status ShowTargets(store::InspectStore& store, const store::RepairTarget& target
   return Status::Ok();
 }
 
-Status AskFirst(const Repair& repair, const RepairOptions& options, std::size_t count,
-                const std::string& where) {
-  if (options.yes) return Status::Ok();
-  if (!IsTerminal(STDIN_FILENO)) {
-    return Status::Invalid(StrCat(repair.imperative, ": would change ", Plural(count, "message"),
-                                  " and nobody is here to ask"))
-        .WithHint("give --yes, or --dry-run to look only");
+// "; ID is being delivered until …" of those that were named and can be repaired later.
+Result<std::string> UnderWay(store::InspectStore& store, const store::RepairTarget& target) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(target.ids.size(), kShownMax); ++i) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto found,
+                            store.Get(store::Scope::All(), target.ids[i], CommandDeadline()));
+    if (!found || found->status != MessageStatus::kProcessing || !found->locked_until) continue;
+    text += StrCat("; the lease of ", target.ids[i].ToString(), " runs until ",
+                   base::FormatTimestamp(*found->locked_until));
   }
-  const bool agreed =
-      Confirm(StrCat(repair.imperative, " ", Plural(count, "message"), " in ", where, "?"));
-  return agreed ? Status::Ok() : Status::Permanent(Code::kCancelled, "nothing was changed");
+  return text;
 }
 
 // For the audit.
@@ -198,7 +188,7 @@ void AddRepairFlags(CLI::App& command, RepairOptions& options) {
 Status RunRepair(const Repair& repair, const RepairOptions& options) {
   OUTBOX_ASSIGN_OR_RETURN(const store::RepairTarget target, MakeTarget(options));
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
-  OUTBOX_RETURN_IF_ERROR(CheckLocal(*backend, options));
+  OUTBOX_RETURN_IF_ERROR(RequireLocal(*backend, options.allow_remote));
   OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(options.table, CommandDeadline()));
   const std::string table = backend->DisplayName(options.table);
   OUTBOX_ASSIGN_OR_RETURN(
@@ -211,12 +201,16 @@ Status RunRepair(const Repair& repair, const RepairOptions& options) {
     return Status::Ok();
   }
   if (matched == 0) {
+    OUTBOX_ASSIGN_OR_RETURN(const std::string under_way, UnderWay(*store, target));
     return Status::Permanent(Code::kNotFound,
                              StrCat("none of these messages of ", table, " can be ", repair.done))
-        .WithHint("retry takes failed and dead messages; delete takes pending and dead ones");
+        .WithHint(StrCat("retry takes failed and dead messages, delete pending and dead ones; both "
+                         "take one whose lease has expired",
+                         under_way));
   }
-  OUTBOX_RETURN_IF_ERROR(
-      AskFirst(repair, options, matched, StrCat(table, ", ", backend->description())));
+  OUTBOX_RETURN_IF_ERROR(AskFirst(StrCat(repair.imperative, " ", Plural(matched, "message"), " in ",
+                                         table, ", ", backend->description()),
+                                  options.yes, "give --yes, or --dry-run to look only"));
   OUTBOX_ASSIGN_OR_RETURN(const std::size_t changed, Change(repair, *store, target, matched));
   PrintOutcome(repair, options, table, matched, changed);
   return Status::Ok();

@@ -1,6 +1,10 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <future>
 #include <memory>
 
+#include "cli/await_database.h"
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/supervisor.h"
@@ -16,10 +20,12 @@ namespace outbox::cli {
 namespace {
 
 constexpr std::chrono::seconds kServiceStopTime{10};
+constexpr std::chrono::milliseconds kLook{50};  // how often, while it stops
 
 struct ServeFlags {
   std::string database;
   std::string file;
+  std::string database_wait;
   bool json = false;
 };
 
@@ -27,6 +33,7 @@ struct Shown {
   std::shared_ptr<service::RelayBoard> board;
   std::shared_ptr<service::RelaySwitch> relay_switch;
   std::shared_ptr<service::MetricsObserver> metrics;
+  std::shared_ptr<RelayObserver> observers;  // these, and those that write
   const log::Logger& logger;
   std::string process;
 };
@@ -41,12 +48,17 @@ Result<std::unique_ptr<service::Service>> StartService(const config::Config& con
                               .board = std::move(shown.board),
                               .relay_switch = std::move(shown.relay_switch),
                               .metrics = std::move(shown.metrics),
+                              .observers = std::move(shown.observers),
                               .logger = logger,
                               .process = std::move(shown.process),
                               .config_json = config::ToJson(config)};
   const std::string notifications = backend.DisplayName(options.notification_table);
   for (const config::TableConfig& table : config.tables) {
     parts.tables.push_back(table.name);
+    const RelayFilter& filter = table.settings.relay.filter;
+    if (filter.name_space || filter.tenant_id || !filter.topics.empty()) {
+      parts.limited.insert(table.name);
+    }
     if (backend.DisplayName(table.name) == notifications) {
       parts.notification_attempts_max = table.settings.relay.retry.attempts_max;
     }
@@ -58,17 +70,26 @@ Result<std::unique_ptr<service::Service>> StartService(const config::Config& con
   return service;
 }
 
+// A further signal ends the process at once.
+Status StopService(service::Service& service, const StopSignals& signals) {
+  auto stopping = std::async(
+      std::launch::async, [&service] { return service.Stop(Deadline::After(kServiceStopTime)); });
+  while (stopping.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (const auto signal = signals.Wait(kLook)) _exit(128 + *signal);
+  }
+  return stopping.get();
+}
+
 Status Run(const ServeFlags& options) {
   config::Sources sources{.environment = config::ProcessEnvironment()};
   if (!options.file.empty()) sources.file = options.file;
-  if (!options.database.empty()) {
-    sources.flags.emplace("database",
-                          config::Value{options.database, {config::Origin::Kind::kFlag, "--db"}});
-  }
-  if (options.json) {
-    sources.flags.emplace("log.format",
-                          config::Value{"json", {config::Origin::Kind::kFlag, "--json"}});
-  }
+  const auto set = [&](const char* key, const std::string& text, const char* flag) {
+    if (text.empty()) return;
+    sources.flags.emplace(key, config::Value{text, {config::Origin::Kind::kFlag, flag}});
+  };
+  set("database", options.database, "--db");
+  set("database_wait", options.database_wait, "--wait-for-db");
+  if (options.json) set("log.format", "json", "--json");
   OUTBOX_ASSIGN_OR_RETURN(const config::Config config, config::Load(sources));
 
   const StopSignals signals;
@@ -79,29 +100,35 @@ Status Run(const ServeFlags& options) {
   const store::ProcessInfo process = relay::ThisProcess();
   std::vector<std::shared_ptr<RelayObserver>> observers{std::make_shared<log::LogObserver>(logger)};
   if (config.settings.service.enabled()) observers.insert(observers.end(), {board, metrics});
+  const auto all = std::make_shared<relay::ObserverList>(std::move(observers));
 
+  OUTBOX_RETURN_IF_ERROR(
+      AwaitDatabase(config.settings.database, config.settings.database_wait, signals, *logger));
   // Before the first relay: whoever watches sees everything.
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(config.settings.database));
   OUTBOX_ASSIGN_OR_RETURN(const auto service, StartService(config, *backend,
                                                            {.board = board,
                                                             .relay_switch = relay_switch,
                                                             .metrics = metrics,
+                                                            .observers = all,
                                                             .logger = *logger,
                                                             .process = process.id}));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
-      Supervisor::Start(config, std::make_shared<relay::ObserverList>(std::move(observers)),
-                        signals, {.process = process, .cleaners = true}));
+      Supervisor::Start(config, all, signals, {.process = process, .cleaners = true}));
   logger->Write(log::Level::kInfo, "serving",
                 {{"version", Version()}, {"tables", config.tables.size()}});
   relay_switch->Connect([&](std::string_view table, std::string_view sink, bool hold) {
     return supervisor->Hold(table, sink, hold);
   });
-  Status ended = supervisor->Run({});
+  const Status ended = supervisor->Run({.ending = [&] {
+    if (service != nullptr) service->BeginStop();
+  }});
   relay_switch->Connect(nullptr);
   if (service != nullptr) {
-    const Status stopped = service->Stop(Deadline::After(kServiceStopTime));
-    if (ended.ok()) ended = stopped;
+    const Status stopped = StopService(*service, signals);
+    // A client that does not read is no failure of ours.
+    if (!stopped.ok()) logger->Write(log::Level::kWarn, stopped.message(), {});
   }
   const RelayStats totals = supervisor->Totals();
   logger->Write(
@@ -119,6 +146,8 @@ void AddServe(CLI::App& app, Action& action) {
   command->add_option("--db", options->database, "Database; else OUTBOX_DB or the file's");
   command->add_option("--config", options->file, "Configuration file (TOML)")
       ->envname("OUTBOX_CONFIG");
+  command->add_option("--wait-for-db", options->database_wait,
+                      "How long to wait at the start for a database that is away [60s]");
   command->add_flag("--json", options->json, "Write log lines as JSON");
   command->callback([&action, options] { action = [options] { return Run(*options); }; });
 }

@@ -31,10 +31,12 @@ std::string When(Timestamp at) {
 
 void PrintFields(const store::StoredMessage& stored) {
   const bool colour = UseColour(STDOUT_FILENO);
-  const auto line = [&](std::string_view name, std::string_view value, Style style) {
+  const auto line = [&](std::string_view name, std::string_view value, Style style,
+                        std::string_view keep = {}) {
     if (value.empty()) return;
     const std::string padded = base::StrCat(name, std::string(15 - name.size(), ' '));
-    std::cout << Styled(padded, Style::kDim, colour) << Styled(value, style, colour) << '\n';
+    std::cout << Styled(padded, Style::kDim, colour) << Styled(Harmless(value, keep), style, colour)
+              << '\n';
   };
   const auto field = [&](std::string_view name, std::string_view value) {
     line(name, value, Style::kPlain);
@@ -44,7 +46,7 @@ void PrintFields(const store::StoredMessage& stored) {
   field("seq", std::to_string(message.seq));
   field("table", message.table);
   line("status", ToString(stored.status), StyleOf(stored.status));
-  field("attempts", std::to_string(message.attempt));
+  field("attempts", std::to_string(store::AttemptsOf(stored)));
   field("topic", message.topic);
   field("namespace", message.name_space);
   field("event_type", message.event_type);
@@ -55,8 +57,8 @@ void PrintFields(const store::StoredMessage& stored) {
   field("tenant_id", message.tenant_id ? message.tenant_id->ToString() : "");
   field("dedupe_key", message.dedupe_key);
   field("created_at", When(message.created_at));
-  // A split message stands at the end of time: its deliveries have the times that matter.
-  if (stored.deliveries.empty()) field("available_at", When(message.available_at));
+  const std::optional<Timestamp> available_at = store::AvailableAt(stored);
+  field("available_at", available_at ? When(*available_at) : "");
   field("updated_at", When(stored.updated_at));
   field("processed_at", stored.processed_at ? When(*stored.processed_at) : "");
   field("locked_by", stored.locked_by);
@@ -76,7 +78,8 @@ void PrintFields(const store::StoredMessage& stored) {
   for (const auto& [name, value] : message.headers) {
     field("header", base::CleanError(base::StrCat(name, ": ", value), kValueBytesMax));
   }
-  field("payload", message.payload);
+  // JSON may stand on several lines.
+  line("payload", message.payload, Style::kPlain, "\n\t");
 }
 
 Status Run(const ShowFlags& options) {
@@ -85,7 +88,8 @@ Status Run(const ShowFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const auto tables, TablesToLookAt(*backend, options.table));
   for (const std::string& table : tables) {
-    OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(table, CommandDeadline()));
+    OUTBOX_ASSIGN_OR_RETURN(const auto store, OpenIfThere(*backend, table, options.table));
+    if (store == nullptr) continue;
     OUTBOX_ASSIGN_OR_RETURN(const auto found,
                             store->Get(store::Scope::All(), *id, CommandDeadline()));
     if (!found) continue;
@@ -95,7 +99,7 @@ Status Run(const ShowFlags& options) {
       std::cout << ToJson(*found, attempts) << '\n';
     } else {
       PrintFields(*found);
-      if (!attempts.empty()) std::cout << '\n' << Timeline(*found, attempts);
+      if (!attempts.empty()) std::cout << '\n' << Timeline(*found, attempts).For(STDOUT_FILENO);
     }
     return Status::Ok();
   }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -12,14 +13,20 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/terminal.h"
-#include "sink/authority.h"
-#include "sink/net/stream.h"
+#include "cli/when.h"
+#include "cli/wrap.h"
+#include "sink/net/connect_step.h"
+#include "sink/net/probe.h"
+#include "sink/net/way.h"
 #include "sink/registry.h"
 
 namespace outbox::cli {
 namespace {
 
 using std::chrono::steady_clock;
+
+// Beyond the test's own time.
+constexpr std::chrono::seconds kTlsPatience{1};
 
 struct SinkTestFlags {
   std::string uri;
@@ -28,17 +35,23 @@ struct SinkTestFlags {
   bool json = false;
 };
 
-// The steps of a test, told as they end.
+enum class StepEnd { kOk, kAway, kFailed };
+
+// The steps of a test, told as they end. What made the test fail is left to the error that ends it.
 class Steps {
  public:
-  explicit Steps(bool json) : json_(json), colour_(UseColour(STDOUT_FILENO)) {}
+  explicit Steps(bool json)
+      : json_(json), colour_(UseColour(STDOUT_FILENO)), room_(Room(TerminalWidth(STDOUT_FILENO))) {}
 
-  void Add(std::string_view name, bool ok, const std::string& detail, steady_clock::duration took) {
+  void Add(std::string_view name, StepEnd end, const std::string& detail,
+           steady_clock::duration took) {
+    last_ = steady_clock::now();
+    failed_ = failed_ || end == StepEnd::kFailed;
     const double ms = std::chrono::duration<double, std::milli>(took).count();
     if (json_) {
       steps_.push_back(base::JsonObject()
                            .Add("step", name)
-                           .Add("ok", ok)
+                           .Add("ok", end == StepEnd::kOk)
                            .AddUnlessEmpty("detail", detail)
                            .AddRaw("ms", base::JsonNumber(ms))
                            .Finish());
@@ -48,56 +61,88 @@ class Steps {
     std::snprintf(time, sizeof time, "%9.2f ms", ms);
     const std::string padded =
         base::StrCat(name, std::string(9 - std::min<std::size_t>(name.size(), 9), ' '));
-    std::cout << Styled(ok ? "ok    " : "FAILED", ok ? Style::kGood : Style::kBad, colour_) << "  "
-              << padded << Styled(time, Style::kDim, colour_) << "  " << detail << '\n';
+    std::cout << Label(end) << "  " << padded << Styled(time, Style::kDim, colour_)
+              << (detail.empty() ? "" : "  ")
+              << base::Join(WrapLines(detail, room_), "\n" + std::string(kDetailColumn, ' '))
+              << std::endl;
+  }
+  // One of a connection to `endpoint`.
+  void Add(const sink::ConnectStep& step, const sink::Endpoint& endpoint, StepEnd failure) {
+    const StepEnd end = step.ok ? StepEnd::kOk : step.more ? StepEnd::kAway : failure;
+    const std::string server = endpoint.ToString();
+    std::string detail = step.detail;
+    if (detail.empty() || (end == StepEnd::kFailed && !json_)) {
+      detail = server;
+    } else if (detail.find(server) == std::string::npos) {
+      detail = base::StrCat(server, ": ", detail);
+    }
+    Add(step.name, end, detail, step.took);
   }
 
-  // Runs one step and tells of it; returns what it returned.
+  // Runs one step and tells of it, timed from the last step that was told meanwhile and unless that
+  // has failed. Returns what it returned.
   template <typename Work>
-  Status Run(std::string_view name, std::string_view detail, Work work) {
-    const auto started = steady_clock::now();
+  Status Run(std::string_view name, const std::string& detail, Work work) {
+    last_ = steady_clock::now();
     Status status = work();
-    Add(name, status.ok(), status.ok() ? std::string(detail) : status.ToString(),
-        steady_clock::now() - started);
+    if (failed_) return status;
+    const std::string failure = json_ ? status.ToString() : "";
+    Add(name, status.ok() ? StepEnd::kOk : StepEnd::kFailed, status.ok() ? detail : failure,
+        steady_clock::now() - last_);
     return status;
   }
 
-  void Finish(bool ok) const {
+  void Finish(const Status& status) const {
     if (!json_) return;
-    std::cout << base::JsonObject().Add("ok", ok).AddRaw("steps", base::JsonArray(steps_)).Finish()
-              << '\n';
+    base::JsonObject end;
+    end.Add("ok", status.ok());
+    if (!status.ok()) end.Add("error", status.message()).AddUnlessEmpty("hint", status.hint());
+    std::cout << end.AddRaw("steps", base::JsonArray(steps_)).Finish() << '\n';
   }
 
  private:
+  static constexpr std::size_t kDetailColumn = 31;
+  static constexpr std::size_t kRoomMin = 20;
+
+  static std::size_t Room(std::size_t columns) {
+    return columns < kDetailColumn + kRoomMin ? std::numeric_limits<std::size_t>::max()
+                                              : columns - kDetailColumn;
+  }
+
+  std::string Label(StepEnd end) const {
+    switch (end) {
+      case StepEnd::kOk: return Styled("ok    ", Style::kGood, colour_);
+      case StepEnd::kAway: return Styled("away  ", Style::kWarn, colour_);
+      case StepEnd::kFailed: break;
+    }
+    return Styled("FAILED", Style::kBad, colour_);
+  }
+
   const bool json_;
   const bool colour_;
+  const std::size_t room_;  // columns for details
+  steady_clock::time_point last_ = steady_clock::now();
+  bool failed_ = false;
   std::vector<std::string> steps_;
 };
 
-// Looks at the way to the destination, as far as that can be done without the sink's client.
-Status Approach(const sink::SinkUri& uri, const sink::SinkKind& kind, Steps& steps,
-                Deadline deadline) {
-  if (kind.reach == sink::Reach::kLocal) return Status::Ok();
-  OUTBOX_ASSIGN_OR_RETURN(const sink::Authority authority, sink::ParseAuthority(uri, kind.port));
-  Status first;
-  for (const sink::Endpoint& endpoint : authority.endpoints) {
-    Status status;
-    if (kind.reach == sink::Reach::kResolve) {
-      status = steps.Run("resolve", endpoint.ToString(),
-                         [&] { return sink::Resolve(endpoint, deadline).error(); });
-    } else {
-      std::optional<sink::TlsOptions> tls;
-      if (kind.reach == sink::Reach::kTls) {
-        sink::OptionReader options(uri);
-        tls = sink::ReadTlsOptions(options);
-      }
-      status = sink::Stream::Connect(endpoint, tls, deadline, [&](const sink::ConnectStep& step) {
-                 steps.Add(step.name, step.ok, step.detail, step.took);
-               }).error();
-    }
-    if (first.ok()) first = std::move(status);
+// Goes the way to the destination as far as that can be done without the sink's client. Of several
+// servers one is enough, as it is for the sink.
+Status Approach(const sink::Way& way, Steps& steps, Deadline deadline) {
+  const std::size_t count = way.endpoints.size();
+  const StepEnd failure = count > 1 ? StepEnd::kAway : StepEnd::kFailed;
+  bool reached = count == 0;
+  Status last;
+  for (std::size_t i = 0; i < count; ++i) {
+    const sink::Endpoint& endpoint = way.endpoints[i];
+    const Deadline share = Deadline::After(deadline.remaining() / static_cast<long>(count - i + 1));
+    Status status = sink::Probe(way, endpoint, share, [&](const sink::ConnectStep& step) {
+      steps.Add(step, endpoint, failure);
+    });
+    reached = reached || status.ok();
+    if (!status.ok()) last = std::move(status);
   }
-  return first;
+  return reached ? Status::Ok() : last;
 }
 
 // Marked, so that a consumer can tell it and leave it out.
@@ -116,9 +161,13 @@ Message TestMessage(const std::string& topic) {
   return message;
 }
 
-Status Deliver(Sink& sink, const std::string& topic, Steps& steps, Deadline deadline) {
-  OUTBOX_RETURN_IF_ERROR(
-      steps.Run("open", "connected and let in", [&] { return sink.Open(deadline); }));
+Status Deliver(Sink& sink, const sink::SinkKind& kind, const std::string& topic, Steps& steps,
+               Deadline deadline) {
+  if (kind.way == nullptr) {
+    OUTBOX_RETURN_IF_ERROR(steps.Run("open", "", [&] { return sink.Open(deadline); }));
+  } else if (kind.make_observed == nullptr) {
+    OUTBOX_RETURN_IF_ERROR(steps.Run("auth", "let in", [&] { return sink.Open(deadline); }));
+  }
   const std::vector<Message> batch{TestMessage(topic)};
   std::vector<Status> results(1, Status::Retry(Code::kInternal, "not attempted"));
   return steps.Run("confirm", base::StrCat("message ", batch[0].id.ToString(), " on ", topic), [&] {
@@ -127,16 +176,49 @@ Status Deliver(Sink& sink, const std::string& topic, Steps& steps, Deadline dead
   });
 }
 
+Result<std::chrono::milliseconds> Timeout(const std::string& text) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto timeout, ParseSpan("--timeout", text));
+  if (timeout.count() > 0) return timeout;
+  return Status::Invalid("--timeout: leaves no time").WithHint("write for instance --timeout 15s");
+}
+
+// A server that was spoken to in the clear and gave no good answer may want TLS.
+Status WithTlsHint(Status status, const sink::Way& way) {
+  const bool refused = status.code() == Code::kPermission || status.code() == Code::kNotFound;
+  if (status.ok() || refused || way.tls || way.instead.empty()) return status;
+  for (const sink::Endpoint& endpoint : way.endpoints) {
+    if (sink::SpeaksTls(endpoint, way.allows, Deadline::After(kTlsPatience))) {
+      return std::move(status).WithHint(
+          base::StrCat(endpoint.ToString(), " speaks TLS: ", way.instead));
+    }
+  }
+  return status;
+}
+
 Status Run(const SinkTestFlags& options) {
-  OUTBOX_ASSIGN_OR_RETURN(const auto timeout, base::ParseDuration(options.timeout));
-  OUTBOX_ASSIGN_OR_RETURN(const sink::SinkUri uri, sink::SinkUri::Parse(options.uri));
-  OUTBOX_ASSIGN_OR_RETURN(const auto sink, sink::OpenSink(options.uri));
-  const Deadline deadline = Deadline::After(timeout);
+  OUTBOX_ASSIGN_OR_RETURN(const auto timeout, Timeout(options.timeout));
   Steps steps(options.json);
-  Status status = Approach(uri, *sink::FindSinkKind(uri.scheme), steps, deadline);
-  if (status.ok()) status = Deliver(*sink, options.topic, steps, deadline);
+  sink::Way way;
+  OUTBOX_ASSIGN_OR_RETURN(const auto sink,
+                          sink::OpenSink(options.uri, [&](const sink::ConnectStep& step) {
+                            steps.Add(step, way.endpoints.front(), StepEnd::kFailed);
+                          }));
+  OUTBOX_ASSIGN_OR_RETURN(const sink::SinkUri uri, sink::SinkUri::Parse(options.uri));
+  if (options.json && uri.scheme == "stdout") {
+    return Status::Invalid("--json: the sink itself writes to standard output");
+  }
+  const sink::SinkKind& kind = *sink::FindSinkKind(uri.scheme);
+  if (kind.way != nullptr) {
+    OUTBOX_ASSIGN_OR_RETURN(way, kind.way(uri));
+  }
+  const Deadline deadline = Deadline::After(timeout);
+  Status status;
+  if (kind.make_observed == nullptr) status = Approach(way, steps, deadline);
+  if (status.ok()) {
+    status = WithTlsHint(Deliver(*sink, kind, options.topic, steps, deadline), way);
+  }
   sink->Close(Deadline::After(timeout));
-  steps.Finish(status.ok());
+  steps.Finish(status);
   return status;
 }
 

@@ -41,24 +41,34 @@ std::vector<Cell> ToRow(const std::string& table, const store::TableStats& stats
           {stats.oldest_age ? FormatSpan(*stats.oldest_age) : ""}};
 }
 
+// A table that migrations are recorded for, and that was dropped or renamed since.
+std::vector<Cell> ToAbsentRow(const std::string& table) {
+  return {{table}, {"absent", Style::kWarn}, {""}, {""}, {""}, {""}, {""}, {""}, {""}};
+}
+
 Status Run(const StatsFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const auto tables, TablesToLookAt(*backend, options.table));
-  Table shown({{.title = "TABLE"},
-               {.title = "PENDING", .right = true},
-               {.title = "DUE", .right = true},
-               {.title = "RETRYING", .right = true},
-               {.title = "PROCESSING", .right = true},
-               {.title = "STALE", .right = true},
+  Table shown({{.title = "TABLE", .cut = true, .width_least = 16},
+               {.title = "PENDING", .brief = "PEND", .right = true},
+               {.title = "DUE", .right = true, .leave_out = 2},
+               {.title = "RETRYING", .brief = "RETRY", .right = true, .leave_out = 3},
+               {.title = "PROCESSING", .brief = "PROC", .right = true, .leave_out = 4},
+               {.title = "STALE", .right = true, .leave_out = 5},
                {.title = "DEAD", .right = true},
-               {.title = "DELIVERED", .right = true},
-               {.title = "OLDEST DUE"}});
+               {.title = "DELIVERED", .brief = "DELIV", .right = true, .leave_out = 6},
+               {.title = "OLDEST DUE", .brief = "OLDEST", .leave_out = 1}});
   std::vector<std::string> json;
   for (const std::string& name : tables) {
-    OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(name, CommandDeadline()));
+    const std::string table = backend->DisplayName(name);
+    OUTBOX_ASSIGN_OR_RETURN(const auto store, OpenIfThere(*backend, name, options.table));
+    if (store == nullptr) {
+      json.push_back(base::JsonObject().Add("table", table).Add("exists", false).Finish());
+      shown.Add(ToAbsentRow(table));
+      continue;
+    }
     OUTBOX_ASSIGN_OR_RETURN(const auto stats,
                             store->Stats(store::Scope::All(), options.exact, CommandDeadline()));
-    const std::string table = backend->DisplayName(name);
     json.push_back(store::StatsJson(table, stats));
     shown.Add(ToRow(table, stats));
   }

@@ -1,19 +1,22 @@
 #include "cli/supervisor.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "base/text.h"
+#include "cli/configured_sinks.h"
 #include "cli/database.h"
+#include "cli/standard_streams.h"
 #include "relay/lane_store.h"
 #include "relay/relay_id.h"
 #include "relay/start_relay.h"
 #include "sink/decorate/circuit_breaker.h"
 #include "sink/decorate/rate_limit.h"
 #include "sink/decorate/tuned.h"
-#include "sink/registry.h"
 
 namespace outbox::cli {
 namespace {
@@ -24,12 +27,6 @@ constexpr milliseconds kLook{100};
 constexpr std::chrono::seconds kHoldsTimeout{15};
 // --drain without --timeout: as long as it takes.
 constexpr std::chrono::hours kForever{24 * 365};
-
-// The other end of the pipe on standard output has been closed.
-bool ReaderGone() {
-  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
-  return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
-}
 
 bool AllReady(std::vector<std::future<Status>>& futures) {
   return std::all_of(futures.begin(), futures.end(), [](std::future<Status>& future) {
@@ -46,32 +43,53 @@ Status FirstFailure(std::vector<std::future<Status>>& futures) {
   return first;
 }
 
-// What to deliver by: the table's own settings, or those of each of its sinks.
-std::vector<const config::Settings*> SinkSettings(const config::TableConfig& table) {
-  std::vector<const config::Settings*> settings;
-  if (!table.relays) return settings;
-  if (table.routes.empty()) settings.push_back(&table.settings);
-  for (const config::Destination& destination : table.destinations) {
-    settings.push_back(&destination.settings);
+// Makes what limits sinks. The rate and the circuit of a named sink hold for it however many tables
+// lead to it, as long as they have the same settings.
+class Limiter {
+ public:
+  // The breaker is innermost: it looks at what the sink answers, not at what a limit held back.
+  std::shared_ptr<Sink> Limit(std::shared_ptr<Sink> sink, const config::Settings& settings) {
+    const config::SinkLimits& limits = settings.limits;
+    const std::string& name = settings.relay.destination;
+    if (limits.breaker_failures > 0)
+      sink = sink::CircuitBreaker(std::move(sink), CircuitOf(name, limits));
+    if (limits.batch > 0 || limits.concurrency > 0) {
+      sink = sink::Tuned(std::move(sink),
+                         {.batch_max = limits.batch, .concurrency = limits.concurrency});
+    }
+    if (limits.per_second > 0) sink = sink::RateLimit(std::move(sink), BucketOf(name, limits));
+    return sink;
   }
-  return settings;
-}
 
-// The breaker is innermost: it looks at what the sink answers, not at what a limit held back.
-std::shared_ptr<Sink> Limited(std::shared_ptr<Sink> sink, const config::SinkLimits& limits) {
-  if (limits.breaker_failures > 0) {
-    sink = sink::CircuitBreaker(std::move(sink), limits.breaker_failures, limits.breaker_cooldown);
+ private:
+  std::shared_ptr<sink::Circuit> CircuitOf(const std::string& name,
+                                           const config::SinkLimits& limits) {
+    const auto make = [&] {
+      return sink::MakeCircuit(limits.breaker_failures, limits.breaker_cooldown);
+    };
+    if (name.empty()) return make();
+    auto& circuit = circuits_[{name, limits.breaker_failures, limits.breaker_cooldown}];
+    if (circuit == nullptr) circuit = make();
+    return circuit;
   }
-  if (limits.batch > 0 || limits.concurrency > 0) {
-    sink = sink::Tuned(std::move(sink),
-                       {.batch_max = limits.batch, .concurrency = limits.concurrency});
-  }
-  if (limits.per_second > 0) {
+
+  std::shared_ptr<sink::TokenBucket> BucketOf(const std::string& name,
+                                              const config::SinkLimits& limits) {
     const std::size_t burst = limits.burst > 0 ? limits.burst : limits.per_second;
-    sink = sink::RateLimit(std::move(sink), static_cast<double>(limits.per_second), burst);
+    const auto make = [&] {
+      return sink::MakeTokenBucket(static_cast<double>(limits.per_second), burst);
+    };
+    if (name.empty()) return make();
+    auto& bucket = buckets_[{name, limits.per_second, burst}];
+    if (bucket == nullptr) bucket = make();
+    return bucket;
   }
-  return sink;
-}
+
+  std::map<std::tuple<std::string, std::size_t, milliseconds>, std::shared_ptr<sink::Circuit>>
+      circuits_;
+  std::map<std::tuple<std::string, std::size_t, std::size_t>, std::shared_ptr<sink::TokenBucket>>
+      buckets_;
+};
 
 // None where the tables for it are missing: the heartbeat says so.
 Result<std::vector<store::RelayHold>> HoldsAtStart(store::ControlStore& control) {
@@ -82,6 +100,62 @@ Result<std::vector<store::RelayHold>> HoldsAtStart(store::ControlStore& control)
   return holds;
 }
 
+// All at once: those that are away cost the start no more time than one of them.
+Status OpenAll(const std::vector<ConfiguredSink>& sinks, const store::Backend& backend,
+               RelayObserver& observer) {
+  std::vector<std::future<Status>> opened;
+  opened.reserve(sinks.size());
+  for (const ConfiguredSink& configured : sinks) {
+    opened.push_back(std::async(std::launch::async,
+                                [sink = configured.sink] { return relay::OpenAtStart(*sink); }));
+  }
+  Status refused;
+  for (std::size_t i = 0; i < sinks.size(); ++i) {
+    Status status = opened[i].get();
+    if (status.ok()) continue;
+    if (status.disposition() == Disposition::kPermanent) {
+      if (refused.ok()) refused = std::move(status);
+      continue;
+    }
+    const RelayOptions& relay = sinks[i].settings->relay;
+    observer.OnNotice(base::StrCat(backend.DisplayName(relay.table),
+                                   relay.destination.empty() ? "" : "/", relay.destination),
+                      base::StrCat("the sink does not answer yet: ", status.message()));
+  }
+  return refused;
+}
+
+Status TellOfStranded(store::SplitStore& store, const config::TableConfig& table,
+                      std::string_view display, RelayObserver& observer) {
+  OUTBOX_ASSIGN_OR_RETURN(const auto waiting, store.WaitingDestinations(CommandDeadline()));
+  for (const std::string& destination : waiting) {
+    const bool served =
+        std::any_of(table.destinations.begin(), table.destinations.end(),
+                    [&](const config::Destination& known) { return known.name == destination; });
+    if (!served) {
+      observer.OnNotice(display, base::StrCat("deliveries wait for the sink '", destination,
+                                              "', to which no route leads any more"));
+    }
+  }
+  return Status::Ok();
+}
+
+// A table that has no routes may have had some.
+void LookForStranded(store::Backend& backend, const config::TableConfig& table,
+                     RelayObserver& observer) {
+  const std::string display = backend.DisplayName(table.name);
+  const auto look = [&]() -> Status {
+    OUTBOX_ASSIGN_OR_RETURN(auto store,
+                            backend.OpenSplit({.table = table.name}, CommandDeadline()));
+    return TellOfStranded(*store, table, display, observer);
+  };
+  if (const Status looked = look(); !looked.ok()) {
+    observer.OnNotice(display, base::StrCat("it is not known whether deliveries wait for sinks "
+                                            "without a route: ",
+                                            looked.message()));
+  }
+}
+
 store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
   const config::Settings& settings = table.settings;
   return {.table = table.name,
@@ -89,7 +163,8 @@ store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
           .unrouted = settings.unrouted.value_or(message::Unrouted::kKeep),
           .completion = settings.relay.completion,
           .keep_delivered = settings.relay.retention.count() > 0,
-          .attempt_history = settings.relay.attempt_history};
+          .attempt_history = settings.relay.attempt_history,
+          .last_error_bytes_max = settings.relay.last_error_bytes_max};
 }
 
 std::shared_ptr<relay::LaneBoard> MakeBoard(const config::TableConfig& table) {
@@ -107,17 +182,13 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(
     const StopSignals& signals, Options options) {
   const std::string& database = config.settings.database;
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(database));
-  // An address that can not work is told before the first relay delivers anything.
-  std::vector<std::pair<const config::Settings*, std::shared_ptr<Sink>>> sinks;
-  for (const config::TableConfig& table : config.tables) {
-    for (const config::Settings* settings : SinkSettings(table)) {
-      OUTBOX_ASSIGN_OR_RETURN(auto sink, sink::OpenSink(settings->sink));
-      sinks.emplace_back(settings, Limited(std::move(sink), settings->limits));
-    }
-  }
+  OUTBOX_ASSIGN_OR_RETURN(auto sinks, MakeSinks(config));
+  Limiter limiter;
+  for (auto& [settings, sink] : sinks) sink = limiter.Limit(std::move(sink), *settings);
   std::unique_ptr<Supervisor> supervisor(new Supervisor(signals));
   auto control = backend->OpenControl();
   OUTBOX_ASSIGN_OR_RETURN(const auto holds, HoldsAtStart(*control));
+  OUTBOX_RETURN_IF_ERROR(OpenAll(sinks, *backend, *observer));
   for (const config::TableConfig& table : config.tables) {
     if (!table.relays || table.routes.empty()) continue;
     supervisor->boards_[table.name] = MakeBoard(table);
@@ -133,8 +204,12 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(
     supervisor->relays_.push_back(std::move(running));
   }
   for (const config::TableConfig& table : config.tables) {
-    if (!table.relays || table.routes.empty()) continue;
-    OUTBOX_RETURN_IF_ERROR(supervisor->StartSplit(*backend, table, observer));
+    if (!table.relays) continue;
+    if (table.routes.empty()) {
+      LookForStranded(*backend, table, *observer);
+    } else {
+      OUTBOX_RETURN_IF_ERROR(supervisor->StartSplit(*backend, table, observer));
+    }
   }
   for (const config::TableConfig& table : config.tables) {
     if (!options.cleaners || !table.cleans) continue;
@@ -201,16 +276,7 @@ Status Supervisor::StartSplit(store::Backend& backend, const config::TableConfig
     board->OnLeft(running.destination, [relay = running.relay.get()] { relay->Wake(); });
   }
   OUTBOX_ASSIGN_OR_RETURN(auto store, backend.OpenSplit(split_options, CommandDeadline()));
-  OUTBOX_ASSIGN_OR_RETURN(const auto waiting, store->WaitingDestinations(CommandDeadline()));
-  for (const std::string& destination : waiting) {
-    const bool served =
-        std::any_of(table.destinations.begin(), table.destinations.end(),
-                    [&](const config::Destination& known) { return known.name == destination; });
-    if (!served) {
-      observer->OnNotice(display, base::StrCat("deliveries wait for the sink '", destination,
-                                               "', to which no route leads any more"));
-    }
-  }
+  OUTBOX_RETURN_IF_ERROR(TellOfStranded(*store, table, display, *observer));
   const RelayOptions& options = table.settings.relay;
   splitters_.push_back(relay::Splitter::Start(
       std::move(store), message::Routes(table.routes),
@@ -237,6 +303,7 @@ Status Supervisor::Run(const Until& until) {
     }
   }
   const Status ended = WaitForEnd(until, drains);
+  until.ending();
   const Status stopped = StopAll();
   return ended.ok() ? stopped : ended;
 }
@@ -257,12 +324,18 @@ Status Supervisor::WaitForEnd(const Until& until, std::vector<std::future<Status
       }
     }
   }
+  told_to_stop_ = true;
   return Status::Ok();
 }
 
 Status Supervisor::StopAll() {
-  for (const auto& splitter : splitters_) splitter->Stop();
   std::vector<std::future<Status>> stops;
+  for (const auto& splitter : splitters_) {
+    stops.push_back(std::async(std::launch::async, [&splitter] {
+      splitter->Stop();
+      return Status::Ok();
+    }));
+  }
   for (Running& running : relays_) {
     stops.push_back(
         std::async(std::launch::async, [relay = running.relay.get()] { return relay->Stop(); }));
@@ -289,7 +362,8 @@ Status Supervisor::StopAll() {
 
 void Supervisor::Await(std::vector<std::future<Status>>& stops) {
   while (!AllReady(stops)) {
-    if (const auto signal = signals_.Wait(kLook)) _exit(128 + *signal);
+    const auto signal = signals_.Wait(kLook);
+    if (signal && std::exchange(told_to_stop_, true)) _exit(128 + *signal);
   }
 }
 

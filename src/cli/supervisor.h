@@ -3,6 +3,7 @@
 // its sinks, and a board between them.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -41,6 +42,7 @@ class Supervisor {
     bool drained = false;                              // also end when nothing is left
     std::optional<std::chrono::milliseconds> timeout;  // and fail when it is not by then
     bool reader_gone = false;                          // also end when nobody reads our output
+    std::function<void()> ending = [] {};              // told before anything is stopped
   };
 
   // Blocks until a signal comes or `until` is met, then stops everything: no new claims, what is
@@ -78,13 +80,14 @@ class Supervisor {
                       std::chrono::milliseconds interval,
                       const std::shared_ptr<RelayObserver>& observer);
   Status StopAll();
-  // A signal while we wait ends the process.
+  // The second signal ends the process.
   void Await(std::vector<std::future<Status>>& stops);
 
   const StopSignals& signals_;
+  bool told_to_stop_ = false;                                        // by a signal
   std::map<std::string, std::shared_ptr<relay::LaneBoard>> boards_;  // of tables with routes
   std::vector<Running> relays_;
-  // Stopped before the relays they wake.
+  // They go before the relays they wake.
   std::vector<std::unique_ptr<relay::Splitter>> splitters_;
   std::vector<std::unique_ptr<relay::Cleaner>> cleaners_;
   std::unique_ptr<relay::Heartbeat> heartbeat_;  // goes before the relays it tells of

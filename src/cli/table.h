@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,16 @@
 
 namespace outbox::cli {
 
+// A table that is wider than the terminal takes its brief titles, then leaves out columns that are
+// empty in every row, then cuts those that may be cut, from the last to the first, then leaves out
+// others, which may spare the cutting.
 struct Column {
   std::string title;
-  bool right = false;  // numbers
-  bool cut = false;    // shortened when the table is wider than the terminal
+  std::string brief = {};       // the title of a narrow table; empty: the same
+  bool right = false;           // numbers
+  bool cut = false;             // may be shortened
+  std::size_t width_least = 8;  // to no less than this
+  int leave_out = 0;            // the higher, the sooner it is left out; 0: never
 };
 
 struct Cell {
@@ -39,7 +46,21 @@ class Table {
   std::string For(int fd) const;
 
  private:
-  std::vector<std::size_t> Widths(std::size_t width) const;
+  struct Layout {
+    bool brief = false;
+    std::vector<std::size_t> columns;  // that are shown
+    std::vector<std::size_t> widths;   // of these
+    std::size_t total = 0;
+  };
+
+  const std::string& TitleOf(std::size_t column, bool brief) const;
+  bool IsEmpty(std::size_t column) const;
+  Layout Measure(std::vector<std::size_t> columns, bool brief) const;
+  Layout Cut(Layout layout, std::size_t width) const;
+  // The one of these columns to be left out next.
+  std::optional<std::size_t> LeastWanted(const std::vector<std::size_t>& columns,
+                                         bool only_empty) const;
+  Layout Fit(std::size_t width) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

@@ -1,10 +1,10 @@
 #include "cli/timeline.h"
 
-#include <unistd.h>
+#include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/format.h"
-#include "cli/table.h"
 
 namespace outbox::cli {
 namespace {
@@ -28,10 +28,17 @@ Style StyleOfResult(AttemptResult result) {
   return Style::kPlain;
 }
 
+// Of the error's class, what the event does not say by itself.
+std::string WhyOf(const store::Attempt& attempt) {
+  const bool retryable = attempt.error_class == ToString(Disposition::kRetry);
+  if (!retryable) return attempt.error_class;
+  return attempt.result == AttemptResult::kDead ? "no attempt left" : "";
+}
+
 std::string ErrorOf(const store::Attempt& attempt) {
   if (attempt.result == AttemptResult::kNoOutcome) return "its relay crashed or lost its lease";
-  if (attempt.error_class.empty()) return attempt.error;
-  return base::StrCat(attempt.error_class, attempt.error.empty() ? "" : ": ", attempt.error);
+  const std::string why = WhyOf(attempt);
+  return base::StrCat(why, why.empty() || attempt.error.empty() ? "" : ": ", attempt.error);
 }
 
 std::string TookOf(const store::Attempt& attempt) {
@@ -41,21 +48,23 @@ std::string TookOf(const store::Attempt& attempt) {
 
 }  // namespace
 
-std::string Timeline(const store::StoredMessage& stored, std::span<const store::Attempt> attempts) {
-  if (attempts.empty()) return {};
+Table Timeline(const store::StoredMessage& stored, std::span<const store::Attempt> attempts) {
   Table table({{.title = "TIME"},
                {.title = "EVENT"},
-               {.title = "TOOK", .right = true},
-               {.title = "SINK"},
-               {.title = "WORKER"},
-               {.title = "ERROR", .cut = true}});
+               {.title = "TOOK", .right = true, .leave_out = 2},
+               {.title = "SINK", .cut = true, .leave_out = 1},
+               {.title = "WORKER", .cut = true, .leave_out = 4},
+               {.title = "ERROR", .cut = true, .width_least = 12, .leave_out = 3}});
+  if (attempts.empty()) return table;
   table.Add({base::FormatTimestamp(stored.message.created_at), std::string("enqueued"),
              std::string(), std::string(), std::string(), std::string()});
   if (attempts.size() == store::kAttemptsShownMax) {
     table.Add({std::string("…"), std::string("earlier attempts are not shown"), std::string(),
                std::string(), std::string(), std::string()});
   }
-  for (const store::Attempt& attempt : attempts) {
+  std::vector<store::Attempt> ordered(attempts.begin(), attempts.end());
+  std::ranges::stable_sort(ordered, {}, &store::Attempt::started_at);
+  for (const store::Attempt& attempt : ordered) {
     table.Add({base::FormatTimestamp(attempt.started_at),
                {EventOf(attempt), StyleOfResult(attempt.result)},
                TookOf(attempt),
@@ -63,7 +72,7 @@ std::string Timeline(const store::StoredMessage& stored, std::span<const store::
                attempt.worker,
                ErrorOf(attempt)});
   }
-  return table.For(STDOUT_FILENO);
+  return table;
 }
 
 }  // namespace outbox::cli

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <span>
-#include <string>
 
+#include "cli/table.h"
 #include "store/inspect_store.h"
 
 namespace outbox::cli {
 
-// A table for standard output; empty when no attempt was noted.
-std::string Timeline(const store::StoredMessage& stored, std::span<const store::Attempt> attempts);
+// In the order in which things began; empty when no attempt was noted.
+Table Timeline(const store::StoredMessage& stored, std::span<const store::Attempt> attempts);
 
 }  // namespace outbox::cli

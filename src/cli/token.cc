@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/format.h"
+#include "cli/when.h"
 #include "service/auth/mint.h"
 #include "service/auth/secret.h"
 
@@ -48,7 +49,7 @@ Status MakeSecret(const TokenFlags& flags) {
 }
 
 Result<std::chrono::milliseconds> ReadTtl(const TokenFlags& flags) {
-  OUTBOX_ASSIGN_OR_RETURN(const auto ttl, base::ParseDuration(flags.ttl));
+  OUTBOX_ASSIGN_OR_RETURN(const auto ttl, ParseSpan("--ttl", flags.ttl));
   if (ttl < std::chrono::seconds(1)) return Status::Invalid("--ttl: must be at least 1s");
   if (ttl > kForcedTtlMax) return Status::Invalid("--ttl: must be at most 366d");
   if (ttl > kTokenTtlMax && !flags.force) {

@@ -15,4 +15,11 @@ Result<std::optional<Timestamp>> ParseWhen(std::string_view flag, const std::str
       .WithHint(base::StrCat("write ", kWhenHelp));
 }
 
+Result<std::chrono::milliseconds> ParseSpan(std::string_view flag, const std::string& text) {
+  auto span = base::ParseDuration(text);
+  if (span.ok()) return span;
+  const Status error = span.error();
+  return Status::Invalid(base::StrCat(flag, ": ", error.message())).WithHint(error.hint());
+}
+
 }  // namespace outbox::cli

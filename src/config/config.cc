@@ -1,7 +1,7 @@
 #include "config/config.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -85,6 +85,8 @@ class Loader {
 
   void ResolveTables(Config& config) {
     const Settings& common = config.settings;
+    CheckTwice(file_.tables, "[[table]] sections");
+    CheckTwice(sources_.flag_tables, "--route flags");
     for (const TableEntry& entry : file_.tables) {
       if (TableConfig* table = AddTable(config, entry.name, entry.origin)) table->relays = true;
     }
@@ -127,31 +129,59 @@ class Loader {
     return &config.tables.emplace_back(std::move(table));
   }
 
+  // The settings of the second would cover those of the first.
+  void CheckTwice(const std::vector<TableEntry>& entries, std::string_view what) {
+    std::map<std::string, Origin> first;
+    for (const TableEntry& entry : entries) {
+      const auto parsed = message::TableName::Parse(entry.name, DefaultSchema());
+      if (!parsed.ok()) continue;
+      const auto [found, added] = first.emplace(parsed->Display(), entry.origin);
+      if (!added)
+        AddTwice(entry, found->second, StrCat(what, " for the table '", found->first, "'"));
+    }
+  }
+
+  void AddTwice(const TableEntry& entry, const Origin& first, std::string_view what) {
+    const bool line = first.kind == Origin::Kind::kFile;
+    AddLine(StrCat(entry.origin.ToString(), ": there are two ", what,
+                   line ? StrCat("; the first is ", first.ToString()) : ""));
+  }
+
   void ResolveRoutes(Config& config) {
     CheckSinks();
+    CheckTopics();
     for (TableConfig& table : config.tables) {
       for (const RouteEntry& entry : file_.routes) {
         if (!IsCalled(entry.table, table.name)) continue;
         for (const std::string& topics : entry.topics) {
           table.routes.push_back({topics, entry.sinks, entry.ordered, entry.waits_for_dead});
         }
-        for (const std::string& sink : entry.sinks) AddDestination(table, sink, entry.origin);
+        for (const std::string& sink : entry.sinks) AddDestination(table, sink, entry.sinks_origin);
       }
     }
   }
 
   void CheckSinks() {
-    std::set<std::string> names;
+    std::map<std::string, Origin> first;
     for (const SinkEntry& sink : file_.sinks) {
-      if (!names.insert(sink.name).second) {
-        AddLine(StrCat(sink.origin.ToString(), ": there are two sinks called '", sink.name, "'"));
-      }
+      const auto [found, added] = first.emplace(sink.name, sink.origin);
+      if (!added) AddTwice(sink, found->second, StrCat("sinks called '", sink.name, "'"));
       if (sink.name.size() > kSinkNameBytesMax) {
         AddLine(StrCat(sink.origin.ToString(), ": sink.name: has more than ", kSinkNameBytesMax,
                        " characters"));
       }
       if (!sink.layer.contains("relay.sink")) {
         AddLine(StrCat(sink.origin.ToString(), ": sink '", sink.name, "' needs an address"));
+      }
+    }
+  }
+
+  void CheckTopics() {
+    for (const RouteEntry& route : file_.routes) {
+      for (const std::string& topics : route.topics) {
+        const Status status = message::ValidateTopicPattern(topics);
+        if (status.ok()) continue;
+        Add(route.topics_origin, "route.topics", StrCat(status.message(), "; ", status.hint()));
       }
     }
   }
@@ -229,7 +259,10 @@ class Loader {
       CheckRoutes(table);
       return;
     }
-    if (table.settings.sink.empty() && sources_.complete) {
+    const bool routed =
+        std::any_of(file_.routes.begin(), file_.routes.end(),
+                    [&](const RouteEntry& route) { return IsCalled(route.table, table.name); });
+    if (table.settings.sink.empty() && sources_.complete && !routed) {
       AddLine(
           StrCat("table ", table.name,
                  ": has no sink; set relay.sink, or the table's own (--sink, OUTBOX_RELAY_SINK)"));
@@ -237,11 +270,6 @@ class Loader {
   }
 
   void CheckRoutes(const TableConfig& table) {
-    for (const message::Route& route : table.routes) {
-      if (const Status status = message::ValidateTopicPattern(route.topics); !status.ok()) {
-        AddLine(StrCat("table ", table.name, ": route.topics: ", status.message()));
-      }
-    }
     for (const Destination& destination : table.destinations) {
       for (const std::string& problem : destination.settings.relay.Problems()) {
         AddLine(StrCat("table ", table.name, ", sink ", destination.name, ": relay.", problem));

@@ -6,13 +6,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "base/text.h"
 #include "config/key.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::config {
 namespace {
 
+using base::StrCat;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
@@ -150,6 +153,19 @@ TEST_F(ConfigTest, NamesTheLineOfASyntaxError) {
 TEST_F(ConfigTest, SaysWhyTheFileCanNotBeRead) {
   const Status status = Load({.file = (folder_ / "absent.toml").string()}).error();
   EXPECT_THAT(status.message(), HasSubstr("absent.toml: No such file or directory"));
+}
+
+TEST_F(ConfigTest, AFileThatIsAFolderIsNone) {
+  EXPECT_THAT(Load({.file = folder_.string()}).error().message(), HasSubstr("Is a directory"));
+}
+
+TEST_F(ConfigTest, AnEmptyFileIsAConfiguration) {
+  const std::filesystem::path path = folder_ / "outboxd.toml";
+  std::ofstream(path).close();
+  EXPECT_OK(Load({.file = path.string(), .complete = false}));
+  EXPECT_OK(Load({.file = "/dev/null", .complete = false}));
+  EXPECT_THAT(Load({.file = path.string()}).error().message(),
+              HasSubstr("no table to deliver from"));
 }
 
 TEST_F(ConfigTest, TheEnvironmentBeatsTheFileAndFlagsBeatBoth) {
@@ -349,11 +365,93 @@ sinks = ["rabbit"]
                             .error();
   for (const char* problem :
        {":5: sink.adress: unknown key; did you mean 'address'?",
-        "there are two sinks called 'rabbit'", "sink 'rabbit' needs an address",
+        "outboxd.toml:6: there are two sinks called 'rabbit'; the first is ", "outboxd.toml:3\n",
+        "sink 'rabbit' needs an address",
         "there is no [[sink]] called 'rabit'; did you mean 'rabbit'?",
         "route.orderd: unknown key; did you mean 'ordered'?", "[[route]]: needs a table",
         "[[route]]: needs topics", "route.topics: "}) {
     EXPECT_THAT(status.message(), HasSubstr(problem));
+  }
+}
+
+TEST_F(ConfigTest, RefusesASecondSectionOfATable) {
+  const Status status = LoadText(R"(
+database = "sqlite:shop.db"
+[[table]]
+name = "a_outbox"
+sink = "null:"
+[[table]]
+name = "main.a_outbox"
+sink = "stdout:"
+)")
+                            .error();
+  EXPECT_THAT(status.message(), HasSubstr("outboxd.toml:6: there are two [[table]] sections for "
+                                          "the table 'main.a_outbox'; the first is "));
+  EXPECT_TRUE(status.message().ends_with("outboxd.toml:3")) << status.message();
+
+  const Origin origin{Origin::Kind::kFlag, "--route"};
+  const Sources flags{.flag_tables = {{"a_outbox", origin, {{"relay.sink", {"null:", origin}}}},
+                                      {"a_outbox", origin, {{"relay.sink", {"stdout:", origin}}}}}};
+  EXPECT_THAT(Load(flags).error().message(),
+              HasSubstr("flag --route: there are two --route flags for the table"));
+}
+
+TEST_F(ConfigTest, RefusesAFilterWithoutAPattern) {
+  for (const char* topics : {"[]", "\"\"", "[\" \"]"}) {
+    const Status status = LoadText(StrCat("[relay]\ntopics = ", topics, "\n")).error();
+    EXPECT_THAT(status.message(), HasSubstr("outboxd.toml:2: relay.topics: has no pattern; leave"));
+  }
+}
+
+TEST_F(ConfigTest, PointsAtTheLineOfARoutesTopicsAndSinks) {
+  const Status status = LoadText(R"(
+[[sink]]
+name = "rabbit"
+address = "null:"
+[[route]]
+table = "orders_outbox"
+topics = ["#", "orders.>"]
+sinks = [
+  "rabbit",
+  "rabit"]
+)")
+                            .error();
+  for (const char* problem :
+       {"outboxd.toml:7: route.topics: 'orders.>' is not a topic pattern", "orders.*.created.v*",
+        "outboxd.toml:8: route.sinks: there is no [[sink]] called 'rabit'; did you mean"}) {
+    EXPECT_THAT(status.message(), HasSubstr(problem));
+  }
+}
+
+TEST_F(ConfigTest, SaysWhenARouteLeadsNowhere) {
+  for (const char* nothing : {"[]", "\"\""}) {
+    const Status status =
+        LoadText(StrCat("[[route]]\ntable = \"orders_outbox\"\ntopics = ", nothing,
+                        "\nsinks = ", nothing, "\n"))
+            .error();
+    EXPECT_THAT(status.message(), HasSubstr("outboxd.toml:3: route.topics: is empty"));
+    EXPECT_THAT(status.message(), HasSubstr("outboxd.toml:4: route.sinks: is empty"));
+    EXPECT_THAT(status.message(), HasSubstr("the configuration has 2 problems"));
+  }
+}
+
+TEST_F(ConfigTest, ASinkHasOnlyKeysThatHoldForItAlone) {
+  const std::set<std::string_view> table_wide{
+      "enabled", "unrouted", "completion", "claim",          "namespace",
+      "topics",  "tenant",   "retention",  "dead_retention", "audit_retention"};
+  for (const Key& key : Keys()) {
+    if (key.table_name.empty() || key.table_name == "sink") continue;
+    const std::string message = LoadText(StrCat("[[sink]]\nname = \"a\"\naddress = \"null:\"\n",
+                                                key.table_name, " = \"x y\"\n"))
+                                    .error()
+                                    .message();
+    const std::string refusal = StrCat("outboxd.toml:4: sink.", key.table_name,
+                                       ": belongs to the [[table]], for all of its sinks");
+    if (table_wide.contains(key.table_name)) {
+      EXPECT_THAT(message, HasSubstr(refusal));
+    } else {
+      EXPECT_THAT(message, Not(HasSubstr("sink."))) << key.table_name;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
@@ -36,6 +37,15 @@ std::optional<std::string> Text(const toml::node& node) {
     parts.push_back(std::move(*part));
   }
   return base::Join(parts, ",");
+}
+
+// Keys of a [[table]] that hold for its messages, whichever sinks they go to.
+constexpr std::array<std::string_view, 10> kTableWideKeys{
+    "enabled", "unrouted", "completion", "claim",          "namespace",
+    "topics",  "tenant",   "retention",  "dead_retention", "audit_retention"};
+
+bool IsTableWide(std::string_view key) {
+  return std::find(kTableWideKeys.begin(), kTableWideKeys.end(), key) != kTableWideKeys.end();
 }
 
 class Reader {
@@ -98,19 +108,12 @@ class Reader {
     for (const toml::table* table : Elements(node, kind)) {
       TableEntry entry{.origin = OriginOf(*table)};
       for (const auto& [name, value] : *table) {
-        const std::string_view key_name = sink && name.str() == "address" ? "sink" : name.str();
-        const Key* key = sink && name.str() == "sink" ? nullptr : FindTableKey(key_name);
         if (name.str() == "name") {
           entry.name = value.value_or(std::string());
-        } else if (key != nullptr) {
-          Put(*key, value, entry.layer);
+        } else if (sink) {
+          SetOfSink(name.str(), value, entry.layer);
         } else {
-          std::vector<std::string> known{"name"};
-          if (sink) known.emplace_back("address");
-          for (const Key& candidate : Keys()) {
-            if (!sink || candidate.table_name != "sink") known.emplace_back(candidate.table_name);
-          }
-          Add(value, StrCat(kind, ".", name.str(), ": unknown key", Suggestion(name.str(), known)));
+          SetOfTable(name.str(), value, entry.layer);
         }
       }
       if (entry.name.empty()) {
@@ -122,15 +125,45 @@ class Reader {
     }
   }
 
+  void SetOfTable(std::string_view name, const toml::node& value, Layer& layer) {
+    if (const Key* key = FindTableKey(name)) {
+      Put(*key, value, layer);
+      return;
+    }
+    std::vector<std::string> known{"name"};
+    for (const Key& key : Keys()) {
+      if (!key.table_name.empty()) known.emplace_back(key.table_name);
+    }
+    Add(value, StrCat("table.", name, ": unknown key", Suggestion(name, known)));
+  }
+
+  void SetOfSink(std::string_view name, const toml::node& value, Layer& layer) {
+    if (IsTableWide(name)) {
+      Add(value, StrCat("sink.", name, ": belongs to the [[table]], for all of its sinks"));
+      return;
+    }
+    const Key* key = FindTableKey(name == "address" ? "sink" : name);
+    if (key != nullptr && name != "sink") {
+      Put(*key, value, layer);
+      return;
+    }
+    std::vector<std::string> known{"name", "address"};
+    for (const Key& candidate : Keys()) {
+      const std::string_view own = candidate.table_name;
+      if (!own.empty() && own != "sink" && !IsTableWide(own)) known.emplace_back(own);
+    }
+    Add(value, StrCat("sink.", name, ": unknown key", Suggestion(name, known)));
+  }
+
   void ReadRoutes(const toml::node& node, std::vector<RouteEntry>& routes) {
     for (const toml::table* table : Elements(node, "route")) {
       RouteEntry route{.origin = OriginOf(*table)};
       for (const auto& [name, value] : *table) ReadRouteKey(name.str(), value, route);
       if (route.table.empty()) Add(*table, "[[route]]: needs a table");
-      if (route.topics.empty()) {
+      if (!table->contains("topics")) {
         Add(*table, "[[route]]: needs topics, such as topics = \"orders.*.created.v*\" or \"#\"");
       }
-      if (route.sinks.empty()) {
+      if (!table->contains("sinks")) {
         Add(*table, "[[route]]: needs sinks, such as sinks = [\"rabbit\"]");
       }
       routes.push_back(std::move(route));
@@ -148,9 +181,11 @@ class Reader {
     if (is("table", "a table's name", word)) {
       if (word) route.table = *text;
     } else if (is("topics", "a pattern or a list of patterns", text.has_value())) {
-      if (text) route.topics = base::Split(*text, ',');
+      route.topics = ReadWords(name, value, text);
+      route.topics_origin = OriginOf(value);
     } else if (is("sinks", "a list of names", text.has_value())) {
-      if (text) route.sinks = base::Split(*text, ',');
+      route.sinks = ReadWords(name, value, text);
+      route.sinks_origin = OriginOf(value);
     } else if (is("ordered", "true or false", value.is_boolean())) {
       route.ordered = value.value_or(false);
     } else if (is("on_dead", "\"wait\" or \"skip\"", text == "wait" || text == "skip")) {
@@ -159,6 +194,14 @@ class Reader {
       Add(value, StrCat("route.", name, ": unknown key",
                         Suggestion(name, {"table", "topics", "sinks", "ordered", "on_dead"})));
     }
+  }
+
+  std::vector<std::string> ReadWords(std::string_view key, const toml::node& value,
+                                     const std::optional<std::string>& text) {
+    if (!text) return {};
+    if (!text->empty()) return base::Split(*text, ',');
+    Add(value, StrCat("route.", key, ": is empty"));
+    return {};
   }
 
   void Set(const std::string& full_name, std::string_view name, const toml::node& node,
@@ -213,7 +256,9 @@ File ReadFile(const std::string& path, Problems& problems) {
   errno = 0;
   std::ifstream stream(path);
   std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf())) {
+  // An empty file has nothing to copy, which would count as a failure.
+  if (stream && stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
+  if (!stream.is_open() || stream.bad() || !text) {
     const int error = errno == 0 ? EIO : errno;
     problems.push_back(StrCat(path, ": ", std::generic_category().message(error)));
     return {};

@@ -4,6 +4,7 @@
 #include <array>
 #include <type_traits>
 
+#include "base/mask_address.h"
 #include "base/text.h"
 #include "config/value.h"
 
@@ -40,6 +41,17 @@ constexpr Key MakeKey(KeyText text, FieldFn) {
 Status SetPollInterval(Settings& s, std::string_view text) {
   OUTBOX_RETURN_IF_ERROR(Read(text, s.relay.poll_min));
   s.relay.poll_max = s.relay.poll_min;
+  return Status::Ok();
+}
+
+// No pattern would be every topic, which is not what an empty list looks like.
+Status SetTopics(Settings& s, std::string_view text) {
+  std::vector<std::string> topics;
+  OUTBOX_RETURN_IF_ERROR(Read(text, topics));
+  if (topics.empty()) {
+    return Status::Invalid("has no pattern").WithHint("leave it out, or write #, for every topic");
+  }
+  s.relay.filter.topics = std::move(topics);
   return Status::Ok();
 }
 
@@ -83,6 +95,11 @@ const std::array kKeys{
     MakeKey({"database", "OUTBOX_DB", "",
              "The database: `postgres://…`, a libpq DSN, or `sqlite:PATH`.", true},
             OUTBOX_FIELD(database)),
+    MakeKey(
+        {"database_wait", "OUTBOX_DB_WAIT", "",
+         "How long `serve` and `relay` wait at their start for a database that is away; `0` fails "
+         "at once."},
+        OUTBOX_FIELD(database_wait)),
     MakeKey({"profile", "OUTBOX_PROFILE", "profile",
              "Defaults to start from: default, orders, leased, toolkit, notifications or "
              "domain-events."},
@@ -134,10 +151,14 @@ const std::array kKeys{
     MakeKey({"relay.namespace", "OUTBOX_RELAY_NAMESPACE", "namespace",
              "Deliver only messages of this namespace."},
             OUTBOX_FIELD(relay.filter.name_space)),
-    MakeKey({"relay.topics", "OUTBOX_RELAY_TOPICS", "topics",
-             "Deliver only topics that match one of these patterns: `orders.*.created.v1`, "
-             "`billing.#`."},
-            OUTBOX_FIELD(relay.filter.topics)),
+    Key{.name = "relay.topics",
+        .environment = "OUTBOX_RELAY_TOPICS",
+        .table_name = "topics",
+        .help = "Deliver only topics that match one of these patterns: `orders.*.created.v1`, "
+                "`billing.#`.",
+        .type = "list",
+        .set = SetTopics,
+        .print = [](const Settings& s) { return Print(s.relay.filter.topics); }},
     MakeKey(
         {"relay.tenant", "OUTBOX_RELAY_TENANT", "tenant", "Deliver only messages of this tenant."},
         OUTBOX_FIELD(relay.filter.tenant_id)),
@@ -315,6 +336,12 @@ const std::array kKeys{
     MakeKey(
         {"service.workers", "OUTBOX_SERVICE_WORKERS", "", "Requests that are worked on at a time."},
         OUTBOX_FIELD(service.workers)),
+    MakeKey({"service.connections", "OUTBOX_SERVICE_CONNECTIONS", "",
+             "Connections that are open at a time at `service.listen`."},
+            OUTBOX_FIELD(service.connections)),
+    MakeKey({"service.connections_per_address", "OUTBOX_SERVICE_CONNECTIONS_PER_ADDRESS", "",
+             "Of those, from one address, which may be a proxy's; 0 is no limit."},
+            OUTBOX_FIELD(service.connections_per_address)),
     MakeKey({"service.enqueue", "OUTBOX_SERVICE_ENQUEUE", "",
              "True lets holders of the permission enqueue messages over HTTP."},
             OUTBOX_FIELD(service.enqueue)),
@@ -339,9 +366,6 @@ const std::array kKeys{
 
 #undef OUTBOX_FIELD
 
-// Long enough for any address; only longer ones are cut.
-constexpr std::size_t kMaskedBytesMax = 4096;
-
 }  // namespace
 
 std::string Key::flag() const {
@@ -353,7 +377,7 @@ std::string Key::flag() const {
 
 std::string Key::PrintMasked(const Settings& settings) const {
   std::string text = print(settings);
-  return secret ? base::CleanError(text, kMaskedBytesMax) : text;
+  return secret ? base::MaskAddress(text) : text;
 }
 
 std::span<const Key> Keys() { return kKeys; }

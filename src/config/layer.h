@@ -58,6 +58,8 @@ struct RouteEntry {
   bool ordered = false;
   bool waits_for_dead = true;
   Origin origin;
+  Origin topics_origin;
+  Origin sinks_origin;
 };
 
 // Every mistake found, one line each: "outboxd.toml:12: relay.batch_sise: unknown key; …".

@@ -29,6 +29,8 @@ struct SinkLimits {
 
 struct Settings {
   std::string database;
+  // How long `serve` and `relay` wait at their start for a database that is away.
+  std::chrono::milliseconds database_wait{std::chrono::seconds(60)};
   std::string profile = "default";
   log::LogOptions log;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/mask_address.h"
 #include "base/text.h"
 
 namespace outbox::demo {
@@ -119,7 +120,7 @@ Summary Show::Finish(std::vector<std::string> failures) {
 
 std::string Show::Keep() {
   stage_->Keep();
-  return base::StrCat("kept: --db ", base::CleanError(stage_->database(), 400), " --table ",
+  return base::StrCat("kept: --db ", base::MaskAddress(stage_->database()), " --table ",
                       stage_->outbox_table());
 }
 

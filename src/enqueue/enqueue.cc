@@ -67,6 +67,10 @@ Status CheckTransaction(const Executor& transaction) {
       return Status::Permanent(Code::kTransactionAborted,
                                "enqueue: the transaction has already failed")
           .WithHint("roll back and start again");
+    case TransactionState::kBusy:
+      return Status::Permanent(Code::kBusy,
+                               "enqueue: a statement is still running on this connection")
+          .WithHint("fetch all its results first (or end the COPY, or leave pipeline mode)");
   }
   return Status::Ok();
 }
@@ -75,6 +79,17 @@ Status CheckMessages(std::span<const NewMessage> messages, const EnqueueOptions&
   if (messages.size() > kEnqueueManyMax) {
     return Status::Invalid(
         StrCat("messages: ", messages.size(), " are more than ", kEnqueueManyMax, " at once"));
+  }
+  std::size_t bytes = 0;
+  for (const NewMessage& message : messages) {
+    bytes += message.payload.size();
+    for (const auto& [name, value] : message.headers) bytes += name.size() + value.size();
+  }
+  if (messages.size() > 1 && bytes > kEnqueueManyBytesMax) {
+    return Status::Invalid(StrCat("messages: have ", bytes,
+                                  " bytes of payloads and headers in all, ", "over the limit of ",
+                                  kEnqueueManyBytesMax))
+        .WithHint("enqueue them in several calls; the transaction may be one");
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {
     Status status = message::Validate(messages[i], options);

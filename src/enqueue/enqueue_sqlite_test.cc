@@ -80,5 +80,42 @@ class Sqlite {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(SQLite, EnqueueSuite, Sqlite);
 
+class SqliteEnqueue : public EnqueueSuite<Sqlite> {};
+
+TEST_F(SqliteEnqueue, SaysThatTheDiskIsFullAndWhetherTheTransactionIsOver) {
+  ASSERT_TRUE(connection_->Execute("BEGIN IMMEDIATE"));
+  ASSERT_TRUE(connection_->Execute("INSERT INTO business VALUES (1)"));
+  const std::int64_t pages = connection_->Number("PRAGMA page_count");
+  ASSERT_TRUE(connection_->Execute(base::StrCat("PRAGMA max_page_count = ", pages)));
+  NewMessage large = AnEvent();
+  large.payload = base::StrCat("\"", std::string(100'000, 'x'), "\"");
+  const auto result = connection_->Enqueue(kEnqueueTable, large);
+  ASSERT_THAT(result, HasCode(Code::kUnavailable));
+  EXPECT_EQ(result.error().disposition(), Disposition::kRetry);
+  EXPECT_THAT(result.error().hint(), ::testing::HasSubstr("free space"));
+  const bool told = result.error().hint().find("rolled the whole") != std::string::npos;
+  EXPECT_EQ(told, !connection_->Execute("ROLLBACK")) << result.error().hint();
+}
+
+TEST_F(SqliteEnqueue, RefusesMoreBytesAtOnceThanADatabaseTakes) {
+  constexpr std::size_t kEach = std::size_t{1} << 20;
+  std::vector<NewMessage> many(kEnqueueManyBytesMax / kEach + 1, AnEvent());
+  for (NewMessage& message : many) message.payload = std::string(kEach, ' ').replace(0, 2, "{}");
+  ASSERT_TRUE(connection_->Execute("BEGIN IMMEDIATE"));
+  const auto result = connection_->EnqueueMany(kEnqueueTable, many);
+  EXPECT_THAT(result, HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(result.error().hint(), ::testing::HasSubstr("several calls"));
+  EXPECT_TRUE(connection_->Execute("COMMIT"));
+  EXPECT_EQ(Rows(), 0);
+}
+
+TEST_F(SqliteEnqueue, SaysThatTheDatabaseIsReadOnly) {
+  ASSERT_TRUE(connection_->Execute("PRAGMA query_only = on"));
+  ASSERT_TRUE(connection_->Execute("BEGIN"));
+  const auto result = connection_->Enqueue(kEnqueueTable, AnEvent());
+  EXPECT_THAT(result, HasCode(Code::kPermission));
+  EXPECT_FALSE(result.error().hint().empty());
+}
+
 }  // namespace
 }  // namespace outbox::testing

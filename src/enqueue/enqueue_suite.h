@@ -262,6 +262,34 @@ TYPED_TEST_P(EnqueueSuite, KeepsTheTransactionUsableAfterARefusal) {
   EXPECT_EQ(this->connection_->Number("SELECT count(*) FROM business"), 1);
 }
 
+TYPED_TEST_P(EnqueueSuite, RefusesWhatTheDatabaseWould) {
+  std::vector<NewMessage> refused(7, AnEvent());
+  refused[0].payload = "\xEF\xBB\xBF{}";
+  refused[1].delay = std::chrono::milliseconds::max();
+  refused[2].delay = std::chrono::years(300'000);
+  refused[3].available_at = Timestamp::min();
+  refused[4].available_at = Timestamp::max();
+  refused[5].headers = {{"a\r\nb", "c"}};
+  refused[6].payload = std::string("{}\0x", 4);
+  ASSERT_TRUE(this->connection_->Execute("BEGIN"));
+  for (const NewMessage& message : refused) {
+    EXPECT_THAT(this->connection_->Enqueue(kEnqueueTable, message),
+                HasCode(Code::kInvalidArgument));
+    EXPECT_THAT(this->connection_->EnqueueMany(kEnqueueTable, std::vector{message}),
+                HasCode(Code::kInvalidArgument));
+  }
+  std::vector<NewMessage> edges(3, AnEvent());
+  edges[0].delay = std::chrono::days(36'500);
+  edges[1].available_at = base::ParseTimestamp("0001-01-01T00:00:00Z");
+  edges[2].available_at = base::ParseTimestamp("9999-12-31T23:59:59.999999Z");
+  for (const NewMessage& message : edges) {
+    EXPECT_OK(this->connection_->Enqueue(kEnqueueTable, message));
+  }
+  EXPECT_OK(this->connection_->EnqueueMany(kEnqueueTable, edges));
+  ASSERT_TRUE(this->connection_->Execute("COMMIT"));
+  EXPECT_EQ(this->Rows(), 6);
+}
+
 TYPED_TEST_P(EnqueueSuite, NeverTakesAHostileTableNameForSql) {
   for (const std::string_view table :
        {"orders_outbox; DROP TABLE business", "orders_outbox\" (id) VALUES (1) --", "a.b.c", "",
@@ -322,8 +350,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     AddsNoSecondRowForTheSameDedupeKey, ForgetsTheDedupeKeyOfARolledBackTransaction,
     AddsOneRowWhenManyRaceForOneKey, AddsManyInTheOrderGiven, FindsDuplicatesInBulk,
     WritesNoneOfManyWhenOneIsWrong, RequiresTheTenantAtTheStartOfTheDedupeKey,
-    KeepsTheTransactionUsableAfterARefusal, NeverTakesAHostileTableNameForSql,
-    NamesATableThatIsNotThere, NamesATableOfAnotherSchemaAndHowToMendIt,
-    TellsTheObserverOfEachMessage);
+    KeepsTheTransactionUsableAfterARefusal, RefusesWhatTheDatabaseWould,
+    NeverTakesAHostileTableNameForSql, NamesATableThatIsNotThere,
+    NamesATableOfAnotherSchemaAndHowToMendIt, TellsTheObserverOfEachMessage);
 
 }  // namespace outbox::testing

@@ -1,5 +1,8 @@
 #include <libpq-fe.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/handle.h"
 #include "base/text.h"
 #include "enqueue/executors.h"
@@ -11,46 +14,53 @@ namespace {
 
 using ResultHandle = base::UniqueHandle<PGresult, PQclear>;
 
-// What the database says about an enqueue. The primary message only: details may quote the row.
+constexpr std::size_t kAnswerBytesMax = 300;
+
+// The server's primary message and hint only: details may quote the row.
+std::string AnswerField(const PGresult* result, int field) {
+  const char* const text = PQresultErrorField(result, field);
+  return text == nullptr ? "" : text;
+}
+
 Status Classify(const PGresult* result, const PGconn* connection) {
-  const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  if (state == nullptr) {
-    return Status::InDoubt(
-        Code::kUnavailable,
-        base::CleanError(base::StrCat("enqueue: connection lost: ", PQerrorMessage(connection)),
-                         300));
+  const std::string state = result == nullptr ? "" : AnswerField(result, PG_DIAG_SQLSTATE);
+  if (state.empty()) {
+    return Status::InDoubt(Code::kUnavailable,
+                           base::CleanError(base::StrCat("enqueue: connection lost: ",
+                                                         PQerrorMessage(connection)),
+                                            kAnswerBytesMax))
+        .WithHint("open a new connection and run the whole transaction again");
   }
-  const std::string_view code = state;
-  const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  const std::string text =
-      base::StrCat("enqueue: ", base::CleanError(primary == nullptr ? "" : primary, 300));
-  const auto permanent = [&](Code kind, const char* hint) {
-    return Status::Permanent(kind, text).WithHint(hint).WithNative(std::string(code));
+  return PostgresFailure(state, AnswerField(result, PG_DIAG_MESSAGE_PRIMARY),
+                         AnswerField(result, PG_DIAG_MESSAGE_HINT));
+}
+
+// The library sends UTF-8. A server that takes it for another encoding stores other characters.
+bool TakesUtf8(const PGconn* connection) {
+  const auto parameter = [&](const char* name) {
+    const char* const value = PQparameterStatus(connection, name);
+    return std::string_view(value == nullptr ? "UTF8" : value);
   };
-  if (code == "42P01" || code == "3F000") {
-    return permanent(Code::kNotFound, "create it with: outboxd migrate up --table TABLE");
+  const std::string_view client = parameter("client_encoding");
+  if (client == "UTF8") return true;
+  const std::string_view server = parameter("server_encoding");
+  // SQL_ASCII on either side: nothing is converted.
+  return server == "SQL_ASCII" || (client == "SQL_ASCII" && server == "UTF8");
+}
+
+bool IsAscii(const Executor::Param& param) {
+  return !param || std::all_of(param->begin(), param->end(),
+                               [](char c) { return (static_cast<unsigned char>(c) & 0x80) == 0; });
+}
+
+Status CheckEncoding(const PGconn* connection, std::span<const Executor::Param> params) {
+  if (TakesUtf8(connection) || std::all_of(params.begin(), params.end(), IsAscii)) {
+    return Status::Ok();
   }
-  // Also a column this library does not know and so leaves out.
-  if (code == "42703" || code == "42804" || code == "23502") {
-    return permanent(Code::kSchema, "the table is not an outbox table; see outboxd migrate status");
-  }
-  if (code == "42501") {
-    return permanent(Code::kPermission, "GRANT outbox_producer to the role that enqueues");
-  }
-  if (code == "25P02") return permanent(Code::kTransactionAborted, "roll back and start again");
-  if (code.starts_with("22") || code == "23514") {
-    return permanent(Code::kInvalidArgument,
-                     "the constraint named in the message says what is wrong");
-  }
-  if (code.starts_with("40")) {
-    return Status::Retry(Code::kConflict, text)
-        .WithHint("roll back and run the whole transaction again")
-        .WithNative(std::string(code));
-  }
-  if (code.starts_with("08") || code.starts_with("57P")) {
-    return Status::InDoubt(Code::kUnavailable, text).WithNative(std::string(code));
-  }
-  return Status::Retry(Code::kInternal, text).WithNative(std::string(code));
+  return Status::Invalid(base::StrCat("enqueue: the message is not all ASCII, and the connection's "
+                                      "client_encoding is ",
+                                      PQparameterStatus(connection, "client_encoding")))
+      .WithHint("SET client_encoding TO 'UTF8' on this connection (or PQsetClientEncoding)");
 }
 
 PGresult* Run(PGconn* connection, const std::string& sql, const std::vector<const char*>& values) {
@@ -69,12 +79,13 @@ PGresult* Run(PGconn* connection, const std::string& sql, const std::vector<cons
 }  // namespace
 
 TransactionState PostgresExecutor::transaction_state() const {
+  if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF) return TransactionState::kBusy;
   switch (PQtransactionStatus(connection_)) {
     case PQTRANS_IDLE: return TransactionState::kNone;
     case PQTRANS_INERROR: return TransactionState::kAborted;
-    case PQTRANS_ACTIVE:
+    case PQTRANS_ACTIVE: return TransactionState::kBusy;
     case PQTRANS_INTRANS:
-    case PQTRANS_UNKNOWN: break;
+    case PQTRANS_UNKNOWN: break;  // a connection that is lost is told of by Execute
   }
   return TransactionState::kOpen;
 }
@@ -84,6 +95,7 @@ Result<std::vector<Executor::Row>> PostgresExecutor::Execute(const std::string& 
   if (PQstatus(connection_) != CONNECTION_OK) {
     return Status::Retry(Code::kUnavailable, "enqueue: the connection is not open");
   }
+  OUTBOX_RETURN_IF_ERROR(CheckEncoding(connection_, params));
   std::vector<const char*> values;
   values.reserve(params.size());
   for (const Param& param : params) values.push_back(param ? param->c_str() : nullptr);

@@ -19,33 +19,64 @@ bool IsOfAnotherSchema(int code, std::string_view text) {
                                             text.find("has no column") != std::string_view::npos));
 }
 
+struct SqliteAnswer {
+  Code code;
+  Disposition disposition;
+  std::string_view hint;
+};
+
+// What SQLite says about an enqueue, for the application that holds the transaction.
+SqliteAnswer SqliteAnswerFor(int primary) {
+  using enum Disposition;
+  switch (primary) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {Code::kUnavailable, kRetry,
+              "set sqlite3_busy_timeout, and BEGIN IMMEDIATE for transactions that write"};
+    case SQLITE_FULL: return {Code::kUnavailable, kRetry, "free space on the file system"};
+    case SQLITE_IOERR: return {Code::kUnavailable, kRetry, "look at the disk"};
+    case SQLITE_NOMEM: return {Code::kUnavailable, kRetry, "there is no memory left"};
+    case SQLITE_CANTOPEN:
+    case SQLITE_PROTOCOL:
+      return {Code::kUnavailable, kRetry,
+              "check the permissions of the file and its folder, and that its locks work"};
+    case SQLITE_INTERRUPT:
+      return {Code::kDeadline, kRetry, "it was interrupted; run the whole transaction again"};
+    case SQLITE_SCHEMA:
+      return {Code::kConflict, kRetry, "the schema was changed; run the whole transaction again"};
+    case SQLITE_CONSTRAINT:
+      return {Code::kInvalidArgument, kPermanent, "the message says which rule was broken"};
+    case SQLITE_TOOBIG: return {Code::kInvalidArgument, kPermanent, "send less at once"};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return {Code::kPermission, kPermanent,
+              "open the file for writing, with write permission for it and its folder"};
+    case SQLITE_ERROR:
+      return {Code::kNotFound, kPermanent,
+              "create the table with: outboxd migrate up --table TABLE"};
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return {Code::kInternal, kPermanent, "the file is damaged, or no database"};
+    default: return {Code::kInternal, kRetry, "run the whole transaction again"};
+  }
+}
+
 Status Classify(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database);
   const std::string text =
       base::StrCat("enqueue: ", base::CleanError(sqlite3_errmsg(database), 300));
-  const std::string native = base::StrCat("SQLite ", code);
-  if (IsOfAnotherSchema(code, text)) {
-    return Status::Permanent(Code::kSchema, text)
-        .WithHint("the table is not an outbox table; see outboxd migrate status")
-        .WithNative(native);
-  }
-  switch (code & 0xFF) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return Status::Retry(Code::kUnavailable, text)
-          .WithHint("set sqlite3_busy_timeout, and BEGIN IMMEDIATE for transactions that write")
-          .WithNative(native);
-    case SQLITE_CONSTRAINT:
-      return Status::Permanent(Code::kInvalidArgument, text).WithNative(native);
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_AUTH: return Status::Permanent(Code::kPermission, text).WithNative(native);
-    case SQLITE_ERROR:
-      return Status::Permanent(Code::kNotFound, text)
-          .WithHint("create the table with: outboxd migrate up --table TABLE")
-          .WithNative(native);
-    default: return Status::Retry(Code::kInternal, text).WithNative(native);
-  }
+  const SqliteAnswer answer =
+      IsOfAnotherSchema(code, text)
+          ? SqliteAnswer{Code::kSchema, Disposition::kPermanent,
+                         "the table is not an outbox table; see outboxd migrate status"}
+          : SqliteAnswerFor(code & 0xFF);
+  // Some errors end the transaction, and what follows would be written on its own.
+  const bool ended = sqlite3_get_autocommit(database) != 0;
+  return Status(answer.code, answer.disposition, text)
+      .WithHint(base::StrCat(
+          answer.hint,
+          ended ? "; SQLite has rolled the whole transaction back: begin it again" : ""))
+      .WithNative(base::StrCat("SQLite ", code));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "log/log_observer.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/text.h"
@@ -18,8 +19,19 @@ std::string Clean(std::string_view text) {
   return base::CleanError(text, LogObserver::kErrorBytesMax);
 }
 
+// A relay calls itself by its table, in a table with routes by its sink too: "public.orders/mq".
+struct RelayName {
+  explicit RelayName(std::string_view name)
+      : table(name.substr(0, name.find('/'))),
+        sink(name.substr(std::min(table.size() + 1, name.size()))) {}
+
+  std::string_view table;
+  std::string_view sink;
+};
+
 std::vector<Field> About(const Message& message) {
   return {{"table", message.table},
+          {"sink", message.destination},
           {"topic", message.topic},
           {"event_id", message.id.ToString()},
           {"tenant_id", message.tenant_id ? message.tenant_id->ToString() : ""},
@@ -29,21 +41,28 @@ std::vector<Field> About(const Message& message) {
 
 }  // namespace
 
-void LogObserver::OnStateChanged(std::string_view table, RelayState state, std::string_view why) {
+void LogObserver::OnStateChanged(std::string_view relay, RelayState state, std::string_view why) {
   const Level level = state == RelayState::kPaused ? Level::kWarn : Level::kInfo;
+  const RelayName name(relay);
   logger_->Write(level, base::StrCat("relay ", ToString(state)),
-                 {{"table", table}, {"state", ToString(state)}, {"why", Clean(why)}});
+                 {{"table", name.table},
+                  {"sink", name.sink},
+                  {"state", ToString(state)},
+                  {"why", Clean(why)}});
 }
 
-void LogObserver::OnLeaderChanged(std::string_view table, bool leading) {
+void LogObserver::OnLeaderChanged(std::string_view relay, bool leading) {
+  const RelayName name(relay);
   logger_->Write(Level::kInfo, leading ? "leadership gained" : "leadership given up",
-                 {{"table", table}, {"leading", leading}});
+                 {{"table", name.table}, {"sink", name.sink}, {"leading", leading}});
 }
 
-void LogObserver::OnClaimed(std::string_view table, std::size_t count, Duration took) {
+void LogObserver::OnClaimed(std::string_view relay, std::size_t count, Duration took) {
   if (count == 0 || !logger_->Enabled(Level::kDebug)) return;
-  logger_->Write(Level::kDebug, "claimed",
-                 {{"table", table}, {"count", count}, {"took_ms", Millis(took)}});
+  const RelayName name(relay);
+  logger_->Write(
+      Level::kDebug, "claimed",
+      {{"table", name.table}, {"sink", name.sink}, {"count", count}, {"took_ms", Millis(took)}});
 }
 
 void LogObserver::OnPublished(const Message& message, const Status& result, Duration took) {
@@ -60,10 +79,12 @@ void LogObserver::OnPublished(const Message& message, const Status& result, Dura
   logger_->Write(level, result.ok() ? "dispatched" : "dispatch failed", fields);
 }
 
-void LogObserver::OnSettled(std::string_view table, const SettleCounts& counts, Duration took) {
+void LogObserver::OnSettled(std::string_view relay, const SettleCounts& counts, Duration took) {
   if (!logger_->Enabled(Level::kDebug)) return;
+  const RelayName name(relay);
   logger_->Write(Level::kDebug, "settled",
-                 {{"table", table},
+                 {{"table", name.table},
+                  {"sink", name.sink},
                   {"delivered", counts.delivered},
                   {"retried", counts.retried},
                   {"dead", counts.dead},
@@ -94,16 +115,15 @@ void LogObserver::OnSplit(std::string_view table, std::size_t messages, std::siz
                   {"took_ms", Millis(took)}});
 }
 
-void LogObserver::OnStoreError(std::string_view table, std::string_view operation,
+void LogObserver::OnStoreError(std::string_view relay, std::string_view operation,
                                const Status& error, Duration retry_in) {
   const std::string text = Clean(error.ToString());
-  const auto left_out = Admit(base::StrCat(table, "\n", operation, "\n", text));
+  const auto left_out = Admit(base::StrCat(relay, "\n", operation, "\n", text));
   if (!left_out) return;
-  std::vector<Field> fields{{"table", table},
-                            {"operation", operation},
-                            {"error", text},
-                            {"hint", error.hint()},
-                            {"retry_in_ms", Millis(retry_in)}};
+  const RelayName name(relay);
+  std::vector<Field> fields{{"table", name.table},    {"sink", name.sink},
+                            {"operation", operation}, {"error", text},
+                            {"hint", error.hint()},   {"retry_in_ms", Millis(retry_in)}};
   if (*left_out > 0) fields.emplace_back("repeated", *left_out);
   logger_->Write(Level::kWarn, "database error", fields);
 }
@@ -118,8 +138,9 @@ void LogObserver::OnPurged(std::string_view table, const PurgeCounts& counts, Du
                   {"took_ms", Millis(took)}});
 }
 
-void LogObserver::OnNotice(std::string_view table, std::string_view text) {
-  logger_->Write(Level::kInfo, Clean(text), {{"table", table}});
+void LogObserver::OnNotice(std::string_view relay, std::string_view text) {
+  const RelayName name(relay);
+  logger_->Write(Level::kInfo, Clean(text), {{"table", name.table}, {"sink", name.sink}});
 }
 
 std::optional<std::int64_t> LogObserver::Admit(const std::string& what) {

@@ -1,10 +1,14 @@
-// LogObserver: what relays and cleaners do, as log lines with the fields table, topic, event_id,
-// tenant_id, seq and attempts.
+// LogObserver: what relays and cleaners do, as log lines with the fields table, sink (in a table
+// with routes), topic, event_id, tenant_id, seq and attempts.
 //
 //   error  a message is dead
+//
 //   warn   messages had no route, a dispatch failed, a lease was lost, the sink is down, the
-//   database is away info   state and leader changes, notices, what the cleaner removed debug
-//   claims, settles, single deliveries; dispatches refused by a sink that is down
+//          database is away
+//
+//   info   state and leader changes, notices, what the cleaner removed
+//
+//   debug  claims, settles, single deliveries; dispatches refused by a sink that is down
 //
 // Never a payload; errors are cleaned of secrets and cut. A database error that repeats is written
 // once in kRepeatAfter, with the number of those left out.
@@ -29,19 +33,19 @@ class LogObserver final : public RelayObserver {
 
   explicit LogObserver(std::shared_ptr<const Logger> logger) : logger_(std::move(logger)) {}
 
-  void OnStateChanged(std::string_view table, RelayState state, std::string_view why) override;
-  void OnLeaderChanged(std::string_view table, bool leading) override;
-  void OnClaimed(std::string_view table, std::size_t count, Duration took) override;
+  void OnStateChanged(std::string_view relay, RelayState state, std::string_view why) override;
+  void OnLeaderChanged(std::string_view relay, bool leading) override;
+  void OnClaimed(std::string_view relay, std::size_t count, Duration took) override;
   void OnPublished(const Message& message, const Status& result, Duration took) override;
-  void OnSettled(std::string_view table, const SettleCounts& counts, Duration took) override;
+  void OnSettled(std::string_view relay, const SettleCounts& counts, Duration took) override;
   void OnDead(const Message& message, const Status& result) override;
   void OnLeaseLost(const Message& message) override;
   void OnSplit(std::string_view table, std::size_t messages, std::size_t deliveries,
                std::size_t unrouted, Duration took) override;
-  void OnStoreError(std::string_view table, std::string_view operation, const Status& error,
+  void OnStoreError(std::string_view relay, std::string_view operation, const Status& error,
                     Duration retry_in) override;
   void OnPurged(std::string_view table, const PurgeCounts& counts, Duration took) override;
-  void OnNotice(std::string_view table, std::string_view text) override;
+  void OnNotice(std::string_view relay, std::string_view text) override;
 
  private:
   struct Repeated {

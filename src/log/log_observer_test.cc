@@ -59,6 +59,34 @@ TEST_F(LogObserverTest, NamesTheMessageWhoseDispatchFailed) {
   EXPECT_EQ(lines[0].at("took_ms"), 7);
 }
 
+TEST_F(LogObserverTest, NamesTableAndSinkOfARelayWithRoutes) {
+  LogObserver observer = Observer(Level::kDebug);
+  Message message = Sample();
+  message.destination = "partner";
+  const std::string_view relay = "public.orders_outbox/partner";
+  observer.OnDead(message, Status::Permanent(Code::kRejected, "no"));
+  observer.OnPublished(message, Status::Retry(Code::kRejected, "no"), milliseconds(1));
+  observer.OnLeaseLost(message);
+  observer.OnStateChanged(relay, RelayState::kRunning, "");
+  observer.OnLeaderChanged(relay, true);
+  observer.OnClaimed(relay, 5, milliseconds(1));
+  observer.OnSettled(relay, {.delivered = 5}, milliseconds(1));
+  observer.OnStoreError(relay, "claim", Status::Retry(Code::kUnavailable, "x"), milliseconds(1));
+  observer.OnNotice(relay, "falling back to polling");
+  EXPECT_EQ(Lines().size(), 9u);
+  for (const auto& line : Lines()) {
+    EXPECT_EQ(line.at("table"), "public.orders_outbox") << line;
+    EXPECT_EQ(line.at("sink"), "partner") << line;
+  }
+}
+
+TEST_F(LogObserverTest, HasNoSinkWithoutRoutes) {
+  LogObserver observer = Observer(Level::kDebug);
+  observer.OnDead(Sample(), Status::Permanent(Code::kRejected, "no"));
+  observer.OnStateChanged("public.orders_outbox", RelayState::kRunning, "");
+  for (const auto& line : Lines()) EXPECT_FALSE(line.contains("sink")) << line;
+}
+
 TEST_F(LogObserverTest, GivesEachEventItsLevel) {
   LogObserver observer = Observer(Level::kDebug);
   observer.OnDead(Sample(), Status::Permanent(Code::kRejected, "no"));

@@ -154,7 +154,10 @@ Status UnknownMember(const std::string& name) {
 }  // namespace
 
 Result<NewMessage> ParseMessageLine(std::string_view line) {
-  if (!Json::accept(line)) return Status::Invalid("is not valid JSON");
+  // The parser takes a zero byte for the end of the text, which goes on.
+  if (line.find('\0') != std::string_view::npos || !Json::accept(line)) {
+    return Status::Invalid("is not valid JSON");
+  }
   if (base::Trim(line).front() != '{') return Status::Invalid("is not a JSON object");
   NewMessage message;
   for (const auto& [name, raw] : Members(line)) {

@@ -71,5 +71,15 @@ TEST(MessageLine, NamesWhatIsWrong) {
   }
 }
 
+TEST(MessageLine, NothingHidesBehindAZeroByte) {
+  using namespace std::string_literals;
+  for (const std::string& line :
+       {"{}\0"s, "{}\0\""s + std::string(3000, 'a'), "\0{}"s,
+        "{\"topic\":\"t\",\"payload\":1}\0garbage"s, "{}\0\"topic\":\"t\",\"payload\":1}"s,
+        "{\"topic\":\"t\",\"payload\":\"\0\"}"s}) {
+    EXPECT_EQ(ParseMessageLine(line).error().message(), "is not valid JSON") << line;
+  }
+}
+
 }  // namespace
 }  // namespace outbox::message

@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <random>
 #include <regex>
 #include <string>
+#include <vector>
 
+#include "base/text.h"
 #include "message/headers_json.h"
 #include "message/table_name.h"
 #include "message/validate.h"
+#include "outbox/deadline.h"
 #include "outbox/options.h"
 #include "tests/support/matchers.h"
 
@@ -13,6 +17,7 @@ namespace outbox::message {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 NewMessage Valid() { return {.topic = "orders.order.created.v1", .payload = "{}"}; }
 
@@ -47,6 +52,8 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
     return Validate(message, {}).message();
   };
   EXPECT_THAT(problem([](NewMessage& m) { m.payload = "{"; }), HasSubstr("payload"));
+  EXPECT_THAT(problem([](NewMessage& m) { m.payload = std::string("{}\0x", 4); }),
+              HasSubstr("payload: is not valid JSON at byte 3"));
   EXPECT_THAT(problem([](NewMessage& m) { m.payload = ""; }), HasSubstr("payload"));
   EXPECT_THAT(problem([](NewMessage& m) { m.payload = "{} {}"; }), HasSubstr("payload"));
   EXPECT_THAT(problem([](NewMessage& m) { m.payload = "\"\xff\""; }), HasSubstr("payload"));
@@ -63,6 +70,25 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
               HasSubstr("headers"));
   EXPECT_THAT(problem([](NewMessage& m) { m.delay = std::chrono::milliseconds(-1); }),
               HasSubstr("delay"));
+  for (const auto delay :
+       {std::chrono::milliseconds::max(), kDelayMax + std::chrono::milliseconds(1),
+        std::chrono::milliseconds(std::chrono::years(300'000))}) {
+    EXPECT_THAT(problem([&](NewMessage& m) { m.delay = delay; }), StartsWith("delay: is longer"));
+  }
+  for (const Timestamp at :
+       {Timestamp::min(), Timestamp::max(), kAvailableAtMin - std::chrono::microseconds(1),
+        kAvailableAtMax + std::chrono::microseconds(1)}) {
+    EXPECT_THAT(problem([&](NewMessage& m) { m.available_at = at; }),
+                StartsWith("available_at: is not within"));
+  }
+  EXPECT_THAT(problem([](NewMessage& m) { m.payload = "\xEF\xBB\xBF{}"; }),
+              HasSubstr("payload: begins with a byte order mark"));
+  for (const char* name : {"", "a\r\nb", "a\tb", "a\x7f"}) {
+    EXPECT_THAT(problem([&](NewMessage& m) {
+                  m.headers = {{name, "1"}};
+                }),
+                StartsWith("headers: "));
+  }
   EXPECT_OK(Validate(Valid(), {}));
 }
 
@@ -71,6 +97,17 @@ TEST(Validate, RefusesAPayloadOverTheLimitAndAcceptsOneAtIt) {
   message.payload = "\"" + std::string(98, 'x') + "\"";
   EXPECT_OK(Validate(message, {.payload_bytes_max = 100}));
   EXPECT_THAT(Validate(message, {.payload_bytes_max = 99}), HasCode(Code::kInvalidArgument));
+}
+
+TEST(Validate, PayloadsHaveALimitThatCanNotBeRaised) {
+  NewMessage message = Valid();
+  const EnqueueOptions raised{.payload_bytes_max = std::size_t{1} << 30};
+  message.payload = "\"" + std::string(kPayloadBytesCeiling - 2, 'x') + "\"";
+  EXPECT_OK(Validate(message, raised));
+  message.payload = "\"" + std::string(kPayloadBytesCeiling - 1, 'x') + "\"";
+  const Status refused = Validate(message, raised);
+  EXPECT_THAT(refused, HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(refused.hint(), ::testing::Not(HasSubstr("payload_bytes_max")));
 }
 
 TEST(Validate, DedupeKeyMustStartWithTheTenant) {
@@ -105,28 +142,79 @@ TEST(TableName, RefusesHostileNames) {
   }
 }
 
-TEST(TopicPattern, MatchesAsItsRegularExpressionDoes) {
-  const char* patterns[] = {"#",
-                            "orders.#",
-                            "orders.*.created.v*",
-                            "*.*.*.v1",
-                            "orders.order.created.v1",
-                            "orders.order.*",
-                            "*"};
-  const char* topics[] = {
-      "orders.order.created.v1", "orders.order.created.v12", "orders", "ordersx",
-      "billing.invoice.paid.v1", "orders.order.created"};
-  for (const char* pattern : patterns) {
-    for (const char* topic : topics) {
-      const std::regex regex(TopicPatternToRegex(pattern), std::regex::extended);
-      EXPECT_EQ(TopicMatches(pattern, topic), std::regex_search(topic, regex))
-          << pattern << " on " << topic;
-    }
+TEST(TopicPattern, AHashIsAnyNumberOfWholeSegments) {
+  for (const char* topic : {"orders", "orders.order", "orders.order.created.v1"}) {
+    EXPECT_TRUE(TopicMatches("#", topic)) << topic;
+    EXPECT_TRUE(TopicMatches("orders.#", topic)) << topic;
   }
+  EXPECT_FALSE(TopicMatches("orders.#", "ordersx"));
+  EXPECT_TRUE(TopicMatches("#.created", "created"));
+  EXPECT_TRUE(TopicMatches("#.created", "orders.order.created"));
+  EXPECT_FALSE(TopicMatches("#.created", "orders.recreated"));
+  EXPECT_TRUE(TopicMatches("a.#.b", "a.b"));
+  EXPECT_TRUE(TopicMatches("a.#.b", "a.x.y.b"));
+  EXPECT_FALSE(TopicMatches("a.#.b", "ab"));
+  EXPECT_FALSE(TopicMatches("a.#.b", "a"));
+  EXPECT_TRUE(TopicMatches("#.b.#", "b"));
+  EXPECT_TRUE(TopicMatches("#.b.#.c", "a.b.b.c"));
+}
+
+TEST(TopicPattern, AStarIsAllOrPartOfOneSegment) {
   EXPECT_TRUE(TopicMatches("orders.*.created.v*", "orders.order.created.v12"));
   EXPECT_FALSE(TopicMatches("orders.*.created.v*", "orders.order.item.created.v1"));
-  EXPECT_TRUE(TopicMatches("orders.#", "orders"));
-  EXPECT_FALSE(TopicMatches("orders.#", "ordersx"));
+  EXPECT_FALSE(TopicMatches("orders.*", "orders"));
+  EXPECT_FALSE(TopicMatches("orders.*", "orders."));
+  EXPECT_FALSE(TopicMatches("*.created", ".created"));
+  EXPECT_TRUE(TopicMatches("a.v*", "a.v"));
+  EXPECT_TRUE(TopicMatches("a.*-x-*", "a.b-x-x-c"));
+}
+
+TEST(TopicPattern, MatchesAsItsRegularExpressionDoes) {
+  std::mt19937 random(7);  // NOLINT: the same words every time
+  const auto pick = [&](const std::vector<const char*>& from) {
+    return from[std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random)];
+  };
+  const auto words = [&](const std::vector<const char*>& from) {
+    std::string text = pick(from);
+    while (pick({"more", "more", "end"}) != std::string_view("end")) {
+      text += base::StrCat(".", pick(from));
+    }
+    return text;
+  };
+  int matched = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string pattern =
+        words({"#", "#", "*", "a", "b", "a*", "*b", "a*b*", "a-b", "#a", "**", ""});
+    const std::regex regex(TopicPatternToRegex(pattern), std::regex::extended);
+    for (int j = 0; j < 10; ++j) {
+      const std::string topic = words({"a", "b", "ab", "aab", "a-b", "", "#a"});
+      const bool matches = TopicMatches(pattern, topic);
+      matched += matches ? 1 : 0;
+      ASSERT_EQ(matches, std::regex_search(topic, regex)) << pattern << " on " << topic;
+    }
+  }
+  EXPECT_GT(matched, 3000);
+}
+
+TEST(TopicPattern, TakesNoTimeHoweverManyWildcards) {
+  std::string topic = "a";
+  while (topic.size() < 250) topic += ".a";
+  EXPECT_FALSE(TopicMatches("#.a.#.a.#.a.#.a.#.a.#.a.#.a.#.b", topic));
+  EXPECT_FALSE(TopicMatches("*a*a*a*a*a*a*a*b", std::string(250, 'a')));
+}
+
+TEST(TopicPattern, RefusesWhatCanNotBeMeant) {
+  for (const char* pattern : {"#", "*", "orders.*.created.v*", "billing.#", "#.created", "a.#.b",
+                              "a*b.*c", "urn:shop/orders.A_b-1", "*.*.*.*.*.*.*.*.*.*"}) {
+    EXPECT_OK(ValidateTopicPattern(pattern));
+  }
+  for (const char* pattern : {"", "order#", "#a.b", "orders.##.x", "a**", "a.**", "a..b", ".a",
+                              "a.", "orders.>", "a b", "orders.{x}"}) {
+    const Status status = ValidateTopicPattern(pattern);
+    EXPECT_THAT(status, HasCode(Code::kInvalidArgument)) << pattern;
+    EXPECT_THAT(status.hint(), HasSubstr("orders.*.created.v*")) << pattern;
+  }
+  EXPECT_THAT(ValidateTopicPattern(std::string(256, 'a')), HasCode(Code::kInvalidArgument));
 }
 
 TEST(HeadersJson, KeepsOrderAndAddsTheTrace) {
@@ -151,8 +239,45 @@ TEST(RelayOptions, ListsEveryProblemAtOnce) {
   EXPECT_TRUE(options.Problems().empty());
   options.batch_size = 0;
   options.poll_max = options.lease;
-  options.filter.topics = {"bad pattern"};
-  EXPECT_EQ(options.Problems().size(), 3U);
+  options.filter.topics = {"orders.>"};
+  const auto problems = options.Problems();
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_THAT(problems[2], StartsWith("topics: 'orders.>' is not a topic pattern"));
+  EXPECT_THAT(problems[2], HasSubstr("orders.*.created.v*"));
+}
+
+TEST(RelayOptions, NoDurationIsTooLongForAClock) {
+  RelayOptions options{.table = "orders_outbox"};
+  const auto take = [&](std::chrono::milliseconds time) {
+    options.lease = options.poll_max = options.dispatch_timeout = options.retry.cap = time;
+    options.probe_max = options.retention = options.shutdown_timeout = time;
+    options.retry.schedule = {time};
+    options.poll_max = std::min(options.poll_max, options.lease / 3);
+    return options.Problems();
+  };
+  EXPECT_TRUE(take(kDurationMax).empty());
+  EXPECT_THAT(take(kDurationMax + std::chrono::milliseconds(1)),
+              ::testing::UnorderedElementsAre(
+                  "lease: is longer than 36500d", "dispatch_timeout: is longer than 36500d",
+                  "retry.cap: is longer than 36500d", "retry.schedule: is longer than 36500d",
+                  "probe_max: is longer than 36500d", "retention: is longer than 36500d",
+                  "shutdown_timeout: is longer than 36500d"));
+  EXPECT_EQ(take(std::chrono::milliseconds::max()).size(), 8U);
+
+  CleanerOptions cleaner{.table = "orders_outbox"};
+  cleaner.interval = cleaner.retention = cleaner.dead_retention = cleaner.audit_retention =
+      std::chrono::milliseconds::max();
+  EXPECT_EQ(cleaner.Problems().size(), 4U);
+}
+
+TEST(Deadline, OfATimeTooLongForTheClockIsNeverPassed) {
+  for (const auto days : {999'999, 100'000'000}) {
+    const Deadline deadline = Deadline::After(std::chrono::hours(24) * days);
+    EXPECT_FALSE(deadline.passed());
+    EXPECT_GT(deadline.remaining(), std::chrono::hours(24));
+  }
+  EXPECT_FALSE(Deadline::After(std::chrono::milliseconds::max()).passed());
+  EXPECT_TRUE(Deadline::After(std::chrono::milliseconds(-5)).passed());
 }
 
 TEST(CleanerOptions, TheAuditIsKeptForAMonthOrForEver) {

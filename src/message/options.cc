@@ -9,6 +9,17 @@ namespace outbox {
 using base::FormatDuration;
 using base::StrCat;
 
+namespace {
+
+using std::chrono::milliseconds;
+
+void CheckLongest(std::vector<std::string>& problems, std::string_view field, milliseconds value) {
+  if (value <= kDurationMax) return;
+  problems.push_back(StrCat(field, ": is longer than ", FormatDuration(kDurationMax)));
+}
+
+}  // namespace
+
 std::string_view ToString(ClaimMode mode) noexcept {
   return mode == ClaimMode::kLease ? "lease" : "transaction";
 }
@@ -53,10 +64,10 @@ std::vector<std::string> RelayOptions::Problems() const {
   require(poll_max >= poll_min, StrCat("poll_max: ", FormatDuration(poll_max),
                                        " is less than poll_min (", FormatDuration(poll_min), ")"));
   require(destination.empty() || claim_mode == ClaimMode::kLease,
-          "claim_mode: deliveries to several sinks are claimed by lease");
+          "claim: deliveries to several sinks are claimed by lease");
   if (claim_mode == ClaimMode::kLease) {
     require(lease >= std::chrono::seconds(1), "lease: must be at least 1s");
-    require(poll_max * 3 <= lease, StrCat("poll_interval: ", FormatDuration(poll_max),
+    require(poll_max <= lease / 3, StrCat("poll_interval: ", FormatDuration(poll_max),
                                           " is more than a third of the lease (",
                                           FormatDuration(lease), "); lower it or raise the lease"));
   }
@@ -69,9 +80,22 @@ std::vector<std::string> RelayOptions::Problems() const {
   require(last_error_bytes_max >= 16 && last_error_bytes_max <= 65'536,
           StrCat("last_error_max_bytes: ", last_error_bytes_max, " is not between 16 and 65536"));
   require(shutdown_timeout.count() >= 0, "shutdown_timeout: must not be negative");
+  require(retention.count() >= 0, "retention: must not be negative");
+  CheckLongest(problems, "lease", lease);
+  CheckLongest(problems, "poll_min", poll_min);
+  CheckLongest(problems, "poll_max", poll_max);
+  CheckLongest(problems, "dispatch_timeout", dispatch_timeout);
+  CheckLongest(problems, "retry.base", retry.base);
+  CheckLongest(problems, "retry.cap", retry.cap);
+  CheckLongest(problems, "retry.jitter_max", retry.jitter_additive_max);
+  for (const milliseconds wait : retry.schedule) CheckLongest(problems, "retry.schedule", wait);
+  CheckLongest(problems, "probe_min", probe_min);
+  CheckLongest(problems, "probe_max", probe_max);
+  CheckLongest(problems, "retention", retention);
+  CheckLongest(problems, "shutdown_timeout", shutdown_timeout);
   for (const std::string& pattern : filter.topics) {
     if (const Status status = message::ValidateTopicPattern(pattern); !status.ok()) {
-      problems.push_back(status.message());
+      problems.push_back(StrCat("topics: ", status.message(), "; ", status.hint()));
     }
   }
   return problems;
@@ -87,6 +111,10 @@ std::vector<std::string> CleanerOptions::Problems() const {
   if (audit_retention.count() != 0 && audit_retention < kAuditRetentionMin) {
     problems.push_back("cleaner.audit_retention: must be 0 or at least 30d");
   }
+  CheckLongest(problems, "cleaner.interval", interval);
+  CheckLongest(problems, "cleaner.retention", retention);
+  CheckLongest(problems, "cleaner.dead_retention", dead_retention);
+  CheckLongest(problems, "cleaner.audit_retention", audit_retention);
   return problems;
 }
 

@@ -11,10 +11,13 @@ std::vector<Routes::Target> Routes::For(std::string_view topic) const {
   for (const Route& route : routes_) {
     if (!TopicMatches(route.topics, topic)) continue;
     for (const std::string& destination : route.destinations) {
-      const bool known = std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
-        return target.destination == destination;
+      auto target = std::find_if(targets.begin(), targets.end(), [&](const Target& known) {
+        return known.destination == destination;
       });
-      if (!known) targets.push_back({destination, route.ordered, route.waits_for_dead});
+      if (target == targets.end()) target = targets.insert(targets.end(), Target{destination});
+      if (!route.ordered) continue;
+      target->ordered = true;
+      target->waits_for_dead = target->waits_for_dead || route.waits_for_dead;
     }
   }
   return targets;

@@ -34,10 +34,11 @@ class Routes {
   struct Target {
     std::string_view destination;  // lives as long as the Routes
     bool ordered = false;
-    bool waits_for_dead = true;
+    bool waits_for_dead = false;  // in order only
   };
 
-  // Each destination once, however many routes lead to it; the first of them says about the order.
+  // Each destination once, however many routes lead to it: in order if one of these is ordered, and
+  // waiting for the dead if one of the ordered ones does.
   std::vector<Target> For(std::string_view topic) const;
   // True when every topic is taken.
   bool exhaustive() const noexcept;

@@ -25,14 +25,27 @@ TEST(Routes, ATopicGoesToTheSinksOfEveryRouteThatMatches) {
   EXPECT_THAT(Names(routes, "stock.item.moved.v1"), IsEmpty());
 }
 
-TEST(Routes, TheFirstRouteToASinkSaysAboutTheOrder) {
-  const Routes routes({{.topics = "a.#", .destinations = {"x"}, .ordered = true},
-                       {.topics = "#", .destinations = {"x", "y"}, .waits_for_dead = false}});
-  const auto targets = routes.For("a.b.c.v1");
+TEST(Routes, OneOrderedRouteToASinkIsEnoughForAnOrder) {
+  const Routes routes({{.topics = "orders.*.created.v*", .destinations = {"rabbit", "partner"}},
+                       {.topics = "#", .destinations = {"rabbit"}, .ordered = true}});
+  const auto targets = routes.For("orders.order.created.v1");
   ASSERT_EQ(targets.size(), 2u);
+  EXPECT_EQ(targets[0].destination, "rabbit");
   EXPECT_TRUE(targets[0].ordered);
   EXPECT_TRUE(targets[0].waits_for_dead);
+  EXPECT_EQ(targets[1].destination, "partner");
   EXPECT_FALSE(targets[1].ordered);
+}
+
+TEST(Routes, AnOrderWaitsForTheDeadIfOneOfItsRoutesDoes) {
+  const Route unordered{.topics = "a.#", .destinations = {"x"}};
+  const Route skips{.topics = "#", .destinations = {"x"}, .ordered = true, .waits_for_dead = false};
+  const Route waits{.topics = "a.b", .destinations = {"x"}, .ordered = true};
+  const Routes routes({unordered, skips, waits});
+  EXPECT_TRUE(routes.For("a.b")[0].waits_for_dead);
+  EXPECT_FALSE(routes.For("a.c")[0].waits_for_dead) << "the unordered route has no say";
+  EXPECT_FALSE(routes.For("c")[0].waits_for_dead);
+  EXPECT_TRUE(Routes({waits, skips, unordered}).For("a.b")[0].waits_for_dead);
 }
 
 TEST(Routes, AreExhaustiveWhenOneTakesEverything) {

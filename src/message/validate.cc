@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "base/text.h"
 
@@ -52,17 +56,27 @@ Status ValidatePayload(std::string_view payload, std::size_t bytes_max) {
   if (payload.empty()) {
     return Status::Invalid("payload: is empty").WithHint("send JSON; an event without data is {}");
   }
-  if (payload.size() > bytes_max) {
+  if (const std::size_t limit = std::min(bytes_max, kPayloadBytesCeiling); payload.size() > limit) {
     return Status::Invalid(
-               StrCat("payload: has ", payload.size(), " bytes, over the limit of ", bytes_max))
-        .WithHint("store large data elsewhere and enqueue a reference, or raise payload_bytes_max");
+               StrCat("payload: has ", payload.size(), " bytes, over the limit of ", limit))
+        .WithHint(StrCat("store large data elsewhere and enqueue a reference",
+                         limit < kPayloadBytesCeiling ? ", or raise payload_bytes_max" : ""));
+  }
+  // The parser skips it; databases do not.
+  if (payload.starts_with("\xEF\xBB\xBF")) {
+    return Status::Invalid("payload: begins with a byte order mark")
+        .WithHint("send UTF-8 without one");
   }
   JsonChecker checker;
-  if (nlohmann::json::sax_parse(payload, &checker)) return Status::Ok();
+  const bool valid = nlohmann::json::sax_parse(payload, &checker);
   if (checker.too_deep()) {
     return Status::Invalid(StrCat("payload: nests deeper than ", kPayloadDepthMax, " levels"));
   }
-  return Status::Invalid(StrCat("payload: is not valid JSON at byte ", checker.error_at()))
+  // The parser takes it for the end of the payload.
+  const std::size_t nul = payload.find('\0');
+  if (valid && nul == std::string_view::npos) return Status::Ok();
+  const std::size_t error_at = valid ? nul + 1 : checker.error_at();
+  return Status::Invalid(StrCat("payload: is not valid JSON at byte ", error_at))
       .WithHint("the payload must be one JSON value in UTF-8");
 }
 
@@ -81,12 +95,18 @@ Status ValidateText(std::string_view field, std::string_view value, std::size_t 
   return Status::Ok();
 }
 
+bool IsControl(char c) noexcept { return (c >= 0 && c < 0x20) || c == 0x7F; }
+
 Status ValidateHeaders(const NewMessage& message) {
   std::size_t total = message.traceparent.size() + message.tracestate.size();
   for (std::size_t i = 0; i < message.headers.size(); ++i) {
     const auto& [name, value] = message.headers[i];
     if (name.empty()) return Status::Invalid("headers: a name is empty");
     OUTBOX_RETURN_IF_ERROR(ValidateText("headers", name, kTextBytesMax));
+    if (std::any_of(name.begin(), name.end(), IsControl)) {
+      return Status::Invalid("headers: a name has a control character")
+          .WithHint("names are printable text, without tabs and line ends");
+    }
     OUTBOX_RETURN_IF_ERROR(ValidateText(StrCat("headers['", name, "']"), value, kHeadersBytesMax));
     for (std::size_t j = 0; j < i; ++j) {
       if (message.headers[j].first == name) {
@@ -103,6 +123,23 @@ Status ValidateHeaders(const NewMessage& message) {
   if (total > kHeadersBytesMax) {
     return Status::Invalid(
         StrCat("headers: have ", total, " bytes, over the limit of ", kHeadersBytesMax));
+  }
+  return Status::Ok();
+}
+
+Status ValidateTimes(const NewMessage& message) {
+  if (message.delay.count() < 0) return Status::Invalid("delay: is negative");
+  if (message.delay > kDelayMax) {
+    return Status::Invalid(
+        StrCat("delay: is longer than ", base::FormatDuration(kDelayMax), ", the limit"));
+  }
+  if (!message.available_at) return Status::Ok();
+  if (message.delay.count() > 0) {
+    return Status::Invalid("available_at: is given together with delay")
+        .WithHint("give one of them");
+  }
+  if (*message.available_at < kAvailableAtMin || *message.available_at > kAvailableAtMax) {
+    return Status::Invalid("available_at: is not within the years 1 to 9999");
   }
   return Status::Ok();
 }
@@ -129,6 +166,100 @@ bool IsStrictTopic(std::string_view topic) {
   return version.size() > 1 && version[0] == 'v' && version[1] != '0' &&
          std::all_of(version.begin() + 1, version.end(),
                      [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// The parts of a topic or a pattern between its dots, one after the other.
+class Segments {
+ public:
+  explicit Segments(std::string_view text) : rest_(text) {}
+  bool done() const { return done_; }
+  std::string_view front() const { return rest_.substr(0, rest_.find('.')); }
+  void Next() {
+    const std::size_t dot = rest_.find('.');
+    done_ = dot == std::string_view::npos;
+    if (!done_) rest_.remove_prefix(dot + 1);
+  }
+
+ private:
+  std::string_view rest_;
+  bool done_ = false;
+};
+
+class Characters {
+ public:
+  explicit Characters(std::string_view text) : rest_(text) {}
+  bool done() const { return rest_.empty(); }
+  char front() const { return rest_.front(); }
+  void Next() { rest_.remove_prefix(1); }
+
+ private:
+  std::string_view rest_;
+};
+
+// A wildcard stands for any number of parts. Only the last one met is ever tried with more of them:
+// whatever is before it has matched as early as it can.
+template <typename Parts, typename IsWildcard, typename Matches>
+bool MatchesWithWildcard(Parts pattern, Parts text, IsWildcard is_wildcard, Matches matches) {
+  std::optional<std::pair<Parts, Parts>> last;  // after the wildcard, and where it ends
+  while (!text.done()) {
+    if (!pattern.done() && is_wildcard(pattern.front())) {
+      pattern.Next();
+      last.emplace(pattern, text);
+    } else if (!pattern.done() && matches(pattern.front(), text.front())) {
+      pattern.Next();
+      text.Next();
+    } else if (last) {
+      last->second.Next();
+      std::tie(pattern, text) = *last;
+    } else {
+      return false;
+    }
+  }
+  while (!pattern.done() && is_wildcard(pattern.front())) pattern.Next();
+  return pattern.done();
+}
+
+bool SegmentMatches(std::string_view pattern, std::string_view segment) {
+  if (segment.empty()) return pattern.empty();
+  return MatchesWithWildcard(
+      Characters(pattern), Characters(segment), [](char c) { return c == '*'; }, std::equal_to<>());
+}
+
+std::string SegmentToRegex(std::string_view pattern) {
+  if (!pattern.empty() && pattern.find_first_not_of('*') == std::string_view::npos) return "[^.]+";
+  std::string regex;
+  for (const char c : pattern) {
+    if (c == '*') {
+      regex += "[^.]*";
+      continue;
+    }
+    if (std::string_view("[](){}\\+?|^$").find(c) != std::string_view::npos) regex += '\\';
+    regex += c;
+  }
+  return regex;
+}
+
+bool IsPatternChar(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) ||
+         std::string_view(".-_*#:/").find(c) != std::string_view::npos;
+}
+
+// Empty when it is one.
+std::string_view WhyNoPattern(std::string_view pattern) {
+  if (pattern.empty()) return "it is empty";
+  if (pattern.size() > kTextBytesMax) return "it is longer than any topic";
+  if (!std::all_of(pattern.begin(), pattern.end(), IsPatternChar)) {
+    return "it has other characters than letters, digits and .-_:/*#";
+  }
+  for (Segments segments(pattern); !segments.done(); segments.Next()) {
+    const std::string_view segment = segments.front();
+    if (segment.empty()) return "a segment is empty";
+    if (segment != "#" && segment.find('#') != std::string_view::npos) {
+      return "# stands between dots alone";
+    }
+    if (segment.find("**") != std::string_view::npos) return "** says no more than *";
+  }
+  return {};
 }
 
 }  // namespace
@@ -168,58 +299,32 @@ Status Validate(const NewMessage& message, const EnqueueOptions& options) {
   if (message.id && message.id->is_nil()) {
     return Status::Invalid("id: is the nil UUID").WithHint("leave it out to have one made");
   }
-  if (message.delay.count() < 0) return Status::Invalid("delay: is negative");
-  if (message.delay.count() > 0 && message.available_at) {
-    return Status::Invalid("available_at: is given together with delay")
-        .WithHint("give one of them");
-  }
+  OUTBOX_RETURN_IF_ERROR(ValidateTimes(message));
   OUTBOX_RETURN_IF_ERROR(ValidateTenantDedupe(message));
   OUTBOX_RETURN_IF_ERROR(ValidateHeaders(message));
   return ValidatePayload(message.payload, options.payload_bytes_max);
 }
 
 bool TopicMatches(std::string_view pattern, std::string_view topic) noexcept {
-  // Backtracking over the two wildcards; patterns are short and written by operators.
-  if (pattern.empty()) return topic.empty();
-  if (pattern[0] == '#') {
-    for (std::size_t i = 0; i <= topic.size(); ++i) {
-      if (TopicMatches(pattern.substr(1), topic.substr(i))) return true;
-    }
-    // "billing.#" also matches "billing".
-    return false;
-  }
-  if (pattern[0] == '*') {
-    for (std::size_t i = 0; i <= topic.size(); ++i) {
-      if (TopicMatches(pattern.substr(1), topic.substr(i))) return true;
-      if (i < topic.size() && topic[i] == '.') return false;
-    }
-    return false;
-  }
-  if (pattern == ".#" && topic.empty()) return true;
-  return !topic.empty() && topic[0] == pattern[0] &&
-         TopicMatches(pattern.substr(1), topic.substr(1));
+  const auto is_hash = [](std::string_view segment) { return segment == "#"; };
+  return MatchesWithWildcard(Segments(pattern), Segments(topic), is_hash, SegmentMatches);
 }
 
 std::string TopicPatternToRegex(std::string_view pattern) {
+  // A # takes the dot on its left along; at the start, where there is none, the one on its right.
   std::string regex = "^";
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const char c = pattern[i];
-    if (c == '.' && pattern.substr(i) == ".#") {
-      regex += "(\\..*)?";
-      break;
-    }
-    if (c == '#') {
-      regex += ".*";
-    } else if (c == '*') {
-      regex += "[^.]*";
-    } else if (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_') {
-      regex += c;
-    } else {
-      regex += '\\';
-      regex += c;
-    }
+  bool dot_due = false;
+  bool after_hash = false;
+  for (Segments segments(pattern); !segments.done(); segments.Next()) {
+    const bool hash = segments.front() == "#";
+    if (hash && !after_hash) regex += dot_due ? "(\\..*)?" : "(.*\\.)?";
+    after_hash = hash;
+    if (hash) continue;
+    if (dot_due) regex += "\\.";
+    regex += SegmentToRegex(segments.front());
+    dot_due = true;
   }
-  return regex + "$";
+  return dot_due ? regex + "$" : "^.*$";
 }
 
 std::vector<std::string> TopicPatternsToRegexes(const std::vector<std::string>& patterns) {
@@ -230,18 +335,13 @@ std::vector<std::string> TopicPatternsToRegexes(const std::vector<std::string>& 
 }
 
 Status ValidateTopicPattern(std::string_view pattern) {
-  const bool printable = std::all_of(pattern.begin(), pattern.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view(".-_*#:/").find(c) != std::string_view::npos;
-  });
-  const bool few_wildcards = std::count_if(pattern.begin(), pattern.end(),
-                                           [](char c) { return c == '*' || c == '#'; }) <= 8;
-  if (!pattern.empty() && pattern.size() <= kTextBytesMax && printable && few_wildcards) {
-    return Status::Ok();
-  }
+  const std::string_view why = WhyNoPattern(pattern);
+  if (why.empty()) return Status::Ok();
   return Status::Invalid(
-             StrCat("topics: '", base::CleanError(pattern, 80), "' is not a topic pattern"))
-      .WithHint("* stands for (the rest of) one segment, # for any number: orders.*.created.v*");
+             StrCat("'", base::CleanError(pattern, 80), "' is not a topic pattern: ", why))
+      .WithHint(
+          "* stands for (the rest of) one segment, # for any number of whole ones: "
+          "orders.*.created.v*, billing.#");
 }
 
 }  // namespace outbox::message

@@ -1,6 +1,7 @@
 #include "relay/core.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -17,21 +18,69 @@ using std::chrono::milliseconds;
 // For sinks that take messages one by one: how many calls' worth to hold per concurrent call. More
 // would only keep messages from other relays.
 constexpr std::size_t kCallsHeldPerSlot = 64;
+// A crash uses up the only attempt of everything that is held, tried or not.
+constexpr std::size_t kHeldWithOneAttempt = 64;
 // A publisher gets this long past its deadline to come back by itself.
 constexpr milliseconds kGrace{250};
 // After the stop deadline, the last settles get this long.
 constexpr milliseconds kLastSettles{3000};
 // A message that was in hand at one crash was most likely a bystander.
 constexpr int kCrashesForgiven = 1;
+// A message is refused so often, each time after others got through, before it costs an attempt;
+// and from then on so often again. One would do, were there no destinations that come and go.
+constexpr int kOvertakenForgiven = 2;
+constexpr int kOvertakenLater = 1;
+constexpr std::size_t kRefusedMax = 256;
+// So many times probe_min is the wait at most after a message that others have overtaken: those
+// that come now shall not wait as if the sink were away.
+constexpr int kSuspectWaits = 4;
+constexpr std::size_t kProbeWidthMin = 8;
+constexpr std::size_t kProbeWidthGrowth = 4;
+// A claim that took no longer than this may be larger the next time.
+constexpr Duration kClaimQuick = kStoreTimeout / 4;
+// So many outcomes refused one after the other: it is not them.
+constexpr std::size_t kRefusedInARowMax = 8;
+constexpr std::string_view kErrorNotStored = "the error's text could not be stored";
 constexpr milliseconds kStandbyPollMin{100};
 constexpr milliseconds kStandbyPollMax{1000};
 // A destination that asks for more is asked again after this long.
 constexpr milliseconds kRetryAfterMax = std::chrono::hours(24);
+// Longer than the longest wait between two probes.
+constexpr milliseconds kRefusalKept = kRetryAfterMax + std::chrono::hours(1);
 constexpr double kPollGrowth = 1.6;
 constexpr TimePoint kNever = TimePoint::max();
 
-std::size_t EffectiveWindow(const RelayOptions& options, const SinkTraits& sink) {
-  const std::size_t useful = sink.concurrency * sink.batch_max * kCallsHeldPerSlot;
+milliseconds WaitAsked(const Status& result) {
+  return std::min(result.retry_after().value_or(milliseconds(0)), kRetryAfterMax);
+}
+
+// Of a message that is answered "sink down" while others get through.
+Status ItsOwnFailure(const Status& refusal) {
+  return Status(refusal.code(), Disposition::kRetry,
+                base::StrCat("sink down for this message, not for others: ", refusal.message()))
+      .WithNative(refusal.native())
+      .WithHint(refusal.hint())
+      .WithRetryAfter(WaitAsked(refusal));
+}
+
+std::vector<store::Outcome> TakeFront(std::vector<store::Outcome>& outcomes, std::size_t max) {
+  if (outcomes.size() <= max) return std::exchange(outcomes, {});
+  const auto end = outcomes.begin() + static_cast<std::ptrdiff_t>(max);
+  std::vector<store::Outcome> taken(std::move_iterator(outcomes.begin()), std::move_iterator(end));
+  outcomes.erase(outcomes.begin(), end);
+  return taken;
+}
+
+void PutFront(std::vector<store::Outcome>& outcomes, const std::vector<store::Outcome>& front) {
+  outcomes.insert(outcomes.begin(), front.begin(), front.end());
+}
+
+std::size_t EffectiveWindow(const RelayOptions& options, const store::RelayStoreTraits& store,
+                            const SinkTraits& sink) {
+  std::size_t useful = sink.concurrency * sink.batch_max * kCallsHeldPerSlot;
+  if (store.leases && options.retry.Exhausted(1)) {
+    useful = std::min(useful, std::max(kHeldWithOneAttempt, sink.concurrency));
+  }
   return std::max<std::size_t>(1, std::min(options.window, useful));
 }
 
@@ -42,11 +91,13 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
     : options_(options),
       store_(store),
       sink_(sink),
-      window_(EffectiveWindow(options, sink)),
+      window_(EffectiveWindow(options, store, sink)),
       batch_(std::min(options.batch_size, window_)),
       random_(random),
+      claim_limit_(batch_),
       poll_delay_(options.poll_min),
-      probe_backoff_(options.probe_min, options.probe_max) {}
+      probe_backoff_(options.probe_min, options.probe_max),
+      probe_width_(kProbeWidthMin) {}
 
 // --- claimer ---
 
@@ -55,10 +106,13 @@ bool Core::MayClaim() const {
   if (claims_.size() >= store_.claims_max) return false;
   // Paused: one probe at a time, and only when everything before it has been given back.
   if (paused_ || one_by_one_ || alone_) return claims_.empty();
-  return held_messages_ + batch_ <= window_;
+  return held_messages_ + claim_limit_ <= window_;
 }
 
-std::size_t Core::ClaimLimit() const { return paused_ || one_by_one_ ? 1 : batch_; }
+std::size_t Core::ClaimLimit() const {
+  if (paused_) return probe_other_ ? std::min(probe_width_, window_) : 1;
+  return one_by_one_ ? 1 : claim_limit_;
+}
 
 // Each crash costs every message in hand an attempt. Bystanders must not die with the one message
 // that causes them, so those that have seen several are delivered with nothing else in hand.
@@ -96,14 +150,17 @@ ClaimerStep Core::NextClaimerStep(TimePoint now) {
   if (now < claim_at_) return WaitStep{claim_at_};
   if (!MayClaim()) return WaitStep{kNever};
   if (options_.single_active && !lead_checked_) return LeadStep{};
-  if (want_drained_ && last_claim_empty_ && claims_.empty()) return CheckDrainedStep{};
+  if (drain_waiters_ > 0 && last_claim_empty_ && claims_.empty()) {
+    drain_checked_ = drain_asked_;
+    return CheckDrainedStep{};
+  }
   lead_checked_ = false;
   alone_ = false;
   claiming_ = true;
   return ClaimStep{{.limit = ClaimLimit(),
                     .lease = options_.lease,
                     .attempts_max = options_.retry.attempts_max,
-                    .from_start = one_by_one_}};
+                    .from_start = one_by_one_ || (paused_ && probe_other_)}};
 }
 
 void Core::OnLead(TimePoint now, const Result<bool>& leading) {
@@ -129,20 +186,29 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
   store_backoff_.Reset();
   const std::size_t count = claim->size();
   const std::size_t limit = ClaimLimit();
+  const bool asked_before_pause = paused_ && now < claim_at_;
   last_claim_empty_ = count == 0 && claim->exhausted().empty();
   if (count > 0) {
     auto held = std::make_shared<HeldClaim>();
     held->states.assign(count, MessageState::kWaiting);
     held->unsettled = count;
-    held->lease_ends = store_.leases ? asked + options_.lease : kNever;
-    held->extend_at = store_.leases ? asked + options_.lease / 3 : kNever;
+    held->lease_ends = store_.expires ? asked + options_.lease : kNever;
+    held->extend_at = store_.expires ? asked + options_.lease / 3 : kNever;
     held->claim = std::move(claim);
     held_messages_ += count;
     claims_.push_back(held);
-    Isolate(*held);
-    if (stopping_ || held_) ReleaseWaiting(*held);
+    if (paused_) {
+      ChooseProbe(*held);
+    } else {
+      Isolate(*held);
+    }
+    if (stopping_ || held_ || asked_before_pause) ReleaseWaiting(*held);
   } else {
     one_by_one_ = false;
+  }
+  if (asked_before_pause) return;
+  if (count >= claim_limit_ && now - asked < kClaimQuick) {
+    claim_limit_ = std::min(claim_limit_ * 2, batch_);
   }
   if (count >= limit || one_by_one_) {
     poll_delay_ = options_.poll_min;
@@ -158,15 +224,23 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
   }
 }
 
-Duration Core::OnClaimFailed(TimePoint now) {
+Duration Core::OnClaimFailed(TimePoint now, const Status& error) {
   claiming_ = false;
+  const bool too_slow = error.code() == Code::kDeadline;
+  if (too_slow && paused_ && probe_other_) {
+    // So many do not come in time: the first in line next, and then among fewer.
+    probe_width_ = std::max(probe_width_ / kProbeWidthGrowth, kProbeWidthMin);
+    probe_other_ = false;
+  } else if (too_slow && ClaimLimit() == claim_limit_) {
+    claim_limit_ = std::max<std::size_t>(claim_limit_ / 2, 1);
+  }
   const Duration wait = store_backoff_.Next(random_);
-  claim_at_ = now + wait;
+  claim_at_ = paused_ ? std::max(claim_at_, now + wait) : now + wait;
   return wait;
 }
 
 void Core::OnDrainedChecked(TimePoint now, bool drained) {
-  drained_ = drained;
+  if (drained) drained_ = drain_checked_;
   last_claim_empty_ = false;  // look once more before asking again
   if (!drained) claim_at_ = now + options_.poll_min;
 }
@@ -206,29 +280,70 @@ std::optional<Slice> Core::NextSlice(TimePoint now) {
   return std::nullopt;
 }
 
-bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results) {
+bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results,
+                       bool reached) {
   const auto found = std::find_if(publishing_.begin(), publishing_.end(),
                                   [&](const Slice& other) { return other.number == slice.number; });
   if (found == publishing_.end()) return false;
   publishing_.erase(found);
   OUTBOX_CHECK(results.size() == slice.count);
 
+  const auto messages = slice.messages();
+  const bool alone = slice.count == 1 && reached;
   const Status* down = nullptr;
+  bool refused_by_itself = false;
   for (std::size_t i = 0; i < slice.count; ++i) {
+    if (results[i].disposition() != Disposition::kSinkDown) {
+      if (!refused_.empty()) refused_.erase(messages[i].id);
+      if (results[i].ok()) delivered_slice_ = std::max(delivered_slice_, slice.number);
+    } else if (alone && NoteRefusal(now, slice, messages[i])) {
+      refused_by_itself = true;
+      Decide(*slice.held, slice.first + i, ItsOwnFailure(results[i]));
+      continue;
+    } else if (down == nullptr || results[i].retry_after() >= down->retry_after()) {
+      down = &results[i];
+    }
     Decide(*slice.held, slice.first + i, results[i]);
-    if (results[i].disposition() == Disposition::kSinkDown) down = &results[i];
   }
   if (down != nullptr) {
     // Several calls of one outage come back one after the other; only the first, and later each
     // probe, lengthens the wait.
     if (!paused_ || slice.number > paused_since_slice_) Pause(now, *down);
-  } else if (paused_ && slice.number > paused_since_slice_) {
+    if (alone && refused_.at(messages[0].id).overtaken > 0) {
+      claim_at_ = std::min(claim_at_, now + kSuspectWaits * options_.probe_min);
+    }
+    claim_at_ = std::max(claim_at_, now + WaitAsked(*down));
+  } else if (paused_ && slice.number > paused_since_slice_ && !refused_by_itself) {
     paused_ = false;
     pause_reason_.clear();
     probe_backoff_.Reset();
+    probe_other_ = false;
     claim_at_ = now;
   }
   return true;
+}
+
+// True when others got through often enough between the refusals of this message: its own failure.
+bool Core::NoteRefusal(TimePoint now, const Slice& slice, const Message& message) {
+  const bool known = refused_.contains(message.id);
+  if (!known && refused_.size() >= kRefusedMax) refused_.erase(refused_.begin());
+  Refusal& refusal = refused_[message.id];
+  if (known && delivered_slice_ > refusal.before_slice) ++refusal.overtaken;
+  refusal.at = now;
+  refusal.before_slice = slices_made_;
+  if (paused_ && slice.number > paused_since_slice_) {
+    // Stopped twice by the same message, it tries another; then again the first in line.
+    if (probe_other_) probe_width_ = std::min(probe_width_ * kProbeWidthGrowth, window_);
+    probe_other_ = known && !probe_other_;
+  }
+  if (refusal.overtaken <= kOvertakenForgiven) return false;
+  refusal.overtaken = kOvertakenLater;
+  return true;
+}
+
+void Core::DropOldRefusals(TimePoint now) {
+  std::erase_if(refused_, [&](const auto& entry) { return now - entry.second.at > kRefusalKept; });
+  if (refused_.empty()) probe_width_ = kProbeWidthMin;
 }
 
 std::vector<Slice> Core::GiveUpOverdue(TimePoint now) {
@@ -269,8 +384,7 @@ void Core::Decide(HeldClaim& held, std::size_t index, const Status& result) {
       } else {
         outcome.kind = Kind::kRetry;
         outcome.retry_in =
-            std::max(options_.retry.DelayAfter(message.attempt, random_.Unit()),
-                     std::min(result.retry_after().value_or(milliseconds(0)), kRetryAfterMax));
+            std::max(options_.retry.DelayAfter(message.attempt, random_.Unit()), WaitAsked(result));
       }
       break;
   }
@@ -301,11 +415,28 @@ void Core::ReleaseWaiting() {
 }
 
 void Core::Pause(TimePoint now, const Status& reason) {
+  if (!paused_) DropOldRefusals(now);
   paused_ = true;
   pause_reason_ = base::CleanError(reason.ToString(), options_.last_error_bytes_max);
   paused_since_slice_ = slices_made_;
   claim_at_ = now + probe_backoff_.Next(random_);
   ReleaseWaiting();
+}
+
+// Keeps one message of a claim: the first, or the last that has not been refused yet, which is the
+// least likely to have something in common with those that were.
+void Core::ChooseProbe(HeldClaim& held) {
+  const auto messages = held.claim->messages();
+  std::size_t chosen = 0;
+  for (std::size_t i = 1; probe_other_ && i < messages.size(); ++i) {
+    if (!refused_.contains(messages[i].id)) chosen = i;
+  }
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (i == chosen) continue;
+    DecideAs(held, i, {.index = static_cast<std::uint32_t>(i), .kind = Kind::kReleased});
+  }
+  one_by_one_ = false;
+  alone_ = Suspect(messages[chosen]);
 }
 
 // --- settler ---
@@ -318,7 +449,7 @@ SettlerStep Core::NextSettlerStep(TimePoint now) {
     if (!held->decided.empty() && (store_.leases || complete)) {
       if (now >= held->settle_after) {
         held->busy = true;
-        return SettleStep{held, std::exchange(held->decided, {})};
+        return SettleStep{held, TakeFront(held->decided, held->settle_max)};
       }
       wake = std::min(wake, held->settle_after);
     }
@@ -339,6 +470,8 @@ Settled Core::OnSettled(const SettleStep& step, const store::SettleReport& repor
   HeldClaim& held = *step.held;
   held.busy = false;
   held.settle_backoff.Reset();
+  held.refused_in_a_row = 0;
+  if (held.settle_max <= held.states.size()) held.settle_max *= 2;
   Settled settled;
   settled.lost = report.lost;
   std::vector<bool> lost(held.states.size());
@@ -366,19 +499,38 @@ Settled Core::OnSettled(const SettleStep& step, const store::SettleReport& repor
   return settled;
 }
 
-std::optional<Duration> Core::OnSettleFailed(TimePoint now, const SettleStep& step,
-                                             const Status& error) {
+SettleFailure Core::OnSettleFailed(TimePoint now, const SettleStep& step, const Status& error) {
   HeldClaim& held = *step.held;
   held.busy = false;
-  if (error.disposition() == Disposition::kPermanent || !store_.leases) {
-    Forget(step.held);
-    return std::nullopt;
-  }
+  if (!store_.leases) return {.retry_in = {}, .forgotten = Forget(step.held)};
+  if (error.disposition() == Disposition::kPermanent) return OnRefused(step);
   // Outcomes decided meanwhile go along the next time.
-  held.decided.insert(held.decided.begin(), step.outcomes.begin(), step.outcomes.end());
+  PutFront(held.decided, step.outcomes);
   const Duration wait = held.settle_backoff.Next(random_);
   held.settle_after = now + wait;
-  return wait;
+  return {.retry_in = wait, .forgotten = {}};
+}
+
+SettleFailure Core::OnRefused(const SettleStep& step) {
+  HeldClaim& held = *step.held;
+  if (step.outcomes.size() > 1) {
+    held.settle_max = step.outcomes.size() / 2;
+    PutFront(held.decided, step.outcomes);
+    return {};
+  }
+  std::vector<store::Outcome> alone = step.outcomes;
+  held.settle_max = 1;
+  if (!alone[0].error.empty() && alone[0].error != kErrorNotStored) {
+    alone[0].error = kErrorNotStored;
+    PutFront(held.decided, alone);
+    return {};
+  }
+  if (++held.refused_in_a_row >= kRefusedInARowMax) {
+    return {.retry_in = {}, .forgotten = Forget(step.held)};
+  }
+  MarkLost(held, alone[0].index);
+  if (held.unsettled == 0) Forget(step.held);
+  return {.retry_in = {}, .forgotten = {alone[0].index}};
 }
 
 void Core::OnExtended(TimePoint asked, const ExtendStep& step,
@@ -406,13 +558,19 @@ void Core::MarkLost(HeldClaim& held, std::uint32_t index) {
   --held_messages_;
 }
 
-void Core::Forget(const std::shared_ptr<HeldClaim>& held) {
+std::vector<std::uint32_t> Core::Forget(const std::shared_ptr<HeldClaim>& held) {
+  std::vector<std::uint32_t> forgotten;
   const auto found = std::find(claims_.begin(), claims_.end(), held);
-  if (found == claims_.end()) return;
+  if (found == claims_.end()) return forgotten;
+  for (std::uint32_t i = 0; i < held->states.size(); ++i) {
+    if (held->states[i] == MessageState::kSettled) continue;
+    held->states[i] = MessageState::kSettled;
+    forgotten.push_back(i);
+  }
   held_messages_ -= held->unsettled;
   held->unsettled = 0;
-  std::fill(held->states.begin(), held->states.end(), MessageState::kSettled);
   claims_.erase(found);
+  return forgotten;
 }
 
 // --- control ---
@@ -433,9 +591,14 @@ void Core::Hold(TimePoint now, bool held) {
   }
 }
 
-void Core::WantDrained(bool wanted) {
-  want_drained_ = wanted;
-  drained_ = false;
+std::uint64_t Core::WantDrained() {
+  ++drain_waiters_;
+  return ++drain_asked_;
+}
+
+void Core::WantDrainedNoMore() {
+  OUTBOX_CHECK(drain_waiters_ > 0);
+  --drain_waiters_;
 }
 
 bool Core::done(TimePoint now) const {

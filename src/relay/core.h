@@ -10,7 +10,8 @@
 //
 // Rules it keeps: a message is handed to a publisher only while its lease is surely ours; each
 // message gets exactly one outcome; never more than `window` messages are held; a sink that is down
-// costs no attempts; a message that may have killed relays takes no others along.
+// costs no attempts; a message that may have killed relays takes no others along, and one that
+// alone is answered "sink down" does not stop them.
 //
 // Threads: none of its own; the driver serialises calls with a mutex.
 #pragma once
@@ -18,7 +19,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +34,7 @@
 #include "outbox/options.h"
 #include "outbox/relay.h"
 #include "outbox/sink.h"
+#include "outbox/uuid.h"
 #include "relay/backoff.h"
 #include "store/relay_store.h"
 
@@ -38,6 +42,9 @@ namespace outbox::relay {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
+
+// How long a call of the store may take.
+constexpr std::chrono::seconds kStoreTimeout{10};
 
 // A claim while the relay holds it. Shared with publishers that may outlive the relay's interest.
 struct HeldClaim {
@@ -52,7 +59,9 @@ struct HeldClaim {
   TimePoint extend_at{};
   TimePoint settle_after{};  // not before, after a failed settle
   Backoff settle_backoff;
-  bool busy = false;  // the settler is working on it
+  std::size_t settle_max = std::numeric_limits<std::size_t>::max();  // outcomes a time
+  std::size_t refused_in_a_row = 0;  // outcomes that the database refused, each by itself
+  bool busy = false;                 // the settler is working on it
 };
 
 // A publisher's work: messages [first, first + count) of a claim, until `deadline`.
@@ -91,6 +100,13 @@ using ClaimerStep =
     std::variant<WaitStep, LeadStep, ResignStep, ClaimStep, CheckDrainedStep, StopStep>;
 using SettlerStep = std::variant<WaitStep, SettleStep, ExtendStep, StopStep>;
 
+// What becomes of outcomes that could not be recorded.
+struct SettleFailure {
+  Duration retry_in{};
+  // Given up: their messages are delivered again when their lease ends.
+  std::vector<std::uint32_t> forgotten;
+};
+
 // What a settle did, in the words of the observers.
 struct Settled {
   SettleCounts counts;
@@ -109,8 +125,10 @@ class Core {
   void OnResigned();
   // `asked` is when the call was made: leases are counted from then.
   void OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim);
-  // Returns how long the claimer will wait before it tries again.
-  Duration OnClaimFailed(TimePoint now);
+  // Returns how long the claimer will wait before it tries again. A claim that did not come in time
+  // makes the next ones smaller.
+  Duration OnClaimFailed(TimePoint now, const Status& error);
+  std::size_t claim_limit() const { return claim_limit_; }
   void OnDrainedChecked(TimePoint now, bool drained);
   // Something was perhaps committed: look at once.
   void OnWork(TimePoint now);
@@ -118,16 +136,18 @@ class Core {
   // --- publishers ---
   std::optional<Slice> NextSlice(TimePoint now);
   // The answer of a publisher. False when the slice had been given up: the answer is ignored.
-  bool OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results);
+  // `reached` is false when the sink could not even be opened: that says nothing of the messages.
+  bool OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results,
+                   bool reached = true);
   // Slices past their deadline and a grace, now given up and their messages to be retried.
   std::vector<Slice> GiveUpOverdue(TimePoint now);
 
   // --- settler ---
   SettlerStep NextSettlerStep(TimePoint now);
   Settled OnSettled(const SettleStep& step, const store::SettleReport& report);
-  // Returns the wait before the next try; no value when the claim is void and was dropped.
-  std::optional<Duration> OnSettleFailed(TimePoint now, const SettleStep& step,
-                                         const Status& error);
+  // After a failure for good the outcomes are recorded in smaller parts, down to single ones, so
+  // that one which the database refuses takes no others along. A transaction claim is given up.
+  SettleFailure OnSettleFailed(TimePoint now, const SettleStep& step, const Status& error);
   // `lost` are the messages that are no longer ours.
   void OnExtended(TimePoint asked, const ExtendStep& step, std::span<const std::uint32_t> lost);
   Duration OnExtendFailed(TimePoint now, const ExtendStep& step);
@@ -135,10 +155,13 @@ class Core {
   // --- control ---
   // No new claims; what waits is released; what is publishing has until `deadline`.
   void RequestStop(TimePoint deadline);
-  void WantDrained(bool wanted);
+  // Several may wait at once, each by its own number: only a look that begins after it asked is an
+  // answer. Each ends with WantDrainedNoMore.
+  std::uint64_t WantDrained();
+  void WantDrainedNoMore();
+  bool drained(std::uint64_t number) const { return drained_ >= number; }
   // While held nothing is claimed or handed out; what waits is released.
   void Hold(TimePoint now, bool held);
-  bool drained() const { return drained_; }
   // Stopping, and nothing is held any more (or waiting longer is pointless).
   bool done(TimePoint now) const;
 
@@ -156,8 +179,13 @@ class Core {
   void ReleaseWaiting();
   void ReleaseWaiting(HeldClaim& held);
   void Pause(TimePoint now, const Status& reason);
-  void Forget(const std::shared_ptr<HeldClaim>& held);
+  void ChooseProbe(HeldClaim& held);
+  bool NoteRefusal(TimePoint now, const Slice& slice, const Message& message);
+  void DropOldRefusals(TimePoint now);
+  // Returns those that had not been settled.
+  std::vector<std::uint32_t> Forget(const std::shared_ptr<HeldClaim>& held);
   void MarkLost(HeldClaim& held, std::uint32_t index);
+  SettleFailure OnRefused(const SettleStep& step);
   std::size_t ClaimLimit() const;
   bool MayClaim() const;
   bool Suspect(const Message& message) const;
@@ -176,7 +204,8 @@ class Core {
   std::uint64_t slices_made_ = 0;
 
   TimePoint claim_at_{};
-  bool claiming_ = false;  // a claim was asked for and has not come back
+  bool claiming_ = false;    // a claim was asked for and has not come back
+  std::size_t claim_limit_;  // batch_, or less while such claims take too long
   Duration poll_delay_;
   Backoff store_backoff_;
   bool lead_checked_ = false;  // leadership was confirmed for the next claim
@@ -192,11 +221,25 @@ class Core {
   Backoff probe_backoff_;
   std::uint64_t paused_since_slice_ = 0;
 
+  // Messages that were answered "sink down" when nothing else was in their call. Those that are
+  // again and again, while others get through in between, have a failure of their own.
+  struct Refusal {
+    TimePoint at{};
+    std::uint64_t before_slice = 0;  // slices made by then
+    int overtaken = 0;               // how often refused after others had got through
+  };
+  std::map<Uuid, Refusal> refused_;
+  std::uint64_t delivered_slice_ = 0;  // the latest call that delivered
+  bool probe_other_ = false;           // not with a message that is refused, if there is another
+  std::size_t probe_width_;            // among so many it is looked for
+
   bool held_ = false;
   bool stopping_ = false;
   TimePoint stop_deadline_{};
-  bool want_drained_ = false;
-  bool drained_ = false;
+  std::size_t drain_waiters_ = 0;
+  std::uint64_t drain_asked_ = 0;    // the latest number
+  std::uint64_t drain_checked_ = 0;  // the latest when the look under way, or the last, began
+  std::uint64_t drained_ = 0;        // up to this number
   bool last_claim_empty_ = false;
 };
 

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include "tests/support/matchers.h"
@@ -19,7 +25,7 @@ class FakeClaim final : public store::Claim {
  public:
   explicit FakeClaim(std::size_t count, int attempt = 1) : messages_(count) {
     for (std::size_t i = 0; i < count; ++i) {
-      messages_[i].seq = static_cast<std::int64_t>(i);
+      SetNumber(messages_[i], i);
       messages_[i].attempt = attempt;
       messages_[i].payload = "{}";
     }
@@ -28,6 +34,12 @@ class FakeClaim final : public store::Claim {
   std::unique_ptr<FakeClaim> InDoubt(std::size_t count) && {
     for (std::size_t i = 0; i < count; ++i) messages_[i].in_doubt = true;
     return std::make_unique<FakeClaim>(std::move(*this));
+  }
+  // Its messages are these, instead of the first of a table.
+  static std::unique_ptr<FakeClaim> Of(const std::vector<std::size_t>& numbers) {
+    auto claim = std::make_unique<FakeClaim>(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) SetNumber(claim->messages_[i], numbers[i]);
+    return claim;
   }
   std::span<const Message> messages() const override { return messages_; }
   Result<store::SettleReport> Settle(std::span<const store::Outcome>, Deadline) override {
@@ -38,6 +50,13 @@ class FakeClaim final : public store::Claim {
   }
 
  private:
+  static void SetNumber(Message& message, std::size_t number) {
+    std::array<std::uint8_t, 16> bytes{};
+    bytes[0] = static_cast<std::uint8_t>(number);
+    message.id = Uuid(bytes);
+    message.seq = static_cast<std::int64_t>(number);
+  }
+
   std::vector<Message> messages_;
 };
 
@@ -250,6 +269,52 @@ TEST_F(CoreTest, SinkDownReleasesEverythingAndProbesWithOneMessage) {
   EXPECT_EQ(core().state(), RelayState::kRunning);
 }
 
+TEST_F(CoreTest, APauseLastsAsLongAsTheDestinationAsksButNotForEver) {
+  const auto wait_after = [&](milliseconds asked) {
+    Claim(1);
+    Publish(Status::SinkDown("busy").WithRetryAfter(asked));
+    core().OnSettled(*NextSettle(), {});
+    core().OnWork(now_);
+    const Duration wait = std::get<WaitStep>(core().NextClaimerStep(now_)).until - now_;
+    now_ += wait;
+    return wait;
+  };
+  EXPECT_LE(wait_after(milliseconds(1)), options_.probe_min) << "the probe's own wait is longer";
+  EXPECT_EQ(wait_after(std::chrono::hours(2)), std::chrono::hours(2));
+  EXPECT_EQ(wait_after(std::chrono::hours(240)), std::chrono::hours(24));
+}
+
+TEST_F(CoreTest, TheLongestWaitThatTheDestinationAsksForCounts) {
+  sink_traits_ = {.batch_max = 2, .concurrency = 2};
+  Claim(4);
+  const auto first = *core().NextSlice(now_);
+  const auto second = *core().NextSlice(now_);
+  const Status refused = Status::SinkDown("refused");
+  const Status minute = Status::SinkDown("busy").WithRetryAfter(std::chrono::minutes(1));
+  const Status hour = Status::SinkDown("busy").WithRetryAfter(std::chrono::hours(1));
+  core().OnPublished(now_, first, std::vector<Status>{minute, refused});
+  EXPECT_EQ(std::get<WaitStep>(core().NextClaimerStep(now_)).until, now_ + std::chrono::minutes(1));
+  core().OnPublished(now_, second, std::vector<Status>{hour, minute});
+  EXPECT_EQ(std::get<WaitStep>(core().NextClaimerStep(now_)).until, now_ + std::chrono::hours(1));
+}
+
+TEST_F(CoreTest, WhatWasClaimedWhileItPausedIsGivenBack) {
+  sink_traits_ = {.batch_max = 10, .concurrency = 1};
+  Claim(10);
+  const auto slice = *core().NextSlice(now_);
+  ASSERT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
+  const Status busy = Status::SinkDown("busy").WithRetryAfter(std::chrono::hours(1));
+  core().OnPublished(now_, slice, std::vector<Status>(10, busy));
+  core().OnSettled(*NextSettle(), {});
+  core().OnClaimed(now_, now_, std::make_unique<FakeClaim>(10));
+  EXPECT_FALSE(core().NextSlice(now_));
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  EXPECT_EQ(settle->outcomes.size(), 10U);
+  core().OnSettled(*settle, {});
+  EXPECT_EQ(std::get<WaitStep>(core().NextClaimerStep(now_)).until, now_ + std::chrono::hours(1));
+}
+
 TEST_F(CoreTest, ProbesGrowWhileTheSinkStaysDown) {
   Claim(1);
   Publish(Status::SinkDown("refused"));
@@ -278,6 +343,118 @@ TEST_F(CoreTest, MessagesFailingDuringAProbeShowThatTheSinkIsBack) {
   Claim(1);
   Publish(Status::Permanent(Code::kRejected, "bad message"));
   EXPECT_EQ(core().state(), RelayState::kRunning);
+}
+
+// Plays a table whose message 0 is always answered "sink down", to a sink of one message a call.
+// Returns how often it was refused before that cost it an attempt.
+class OneIsRefused : public CoreTest {
+ protected:
+  OneIsRefused() { sink_traits_ = {.batch_max = 1, .concurrency = 1}; }
+
+  // Claims, publishes and settles until the claimer has to wait; then it is later.
+  void Round() {
+    const ClaimerStep step = core().NextClaimerStep(now_);
+    if (const auto* wait = std::get_if<WaitStep>(&step)) {
+      now_ = std::min(wait->until, now_ + seconds(60));
+    } else {
+      const std::size_t limit = std::get<ClaimStep>(step).request.limit;
+      std::vector<std::size_t> numbers;
+      if (core().state() == RelayState::kPaused) widest_probe_ = std::max(widest_probe_, limit);
+      if (limit > slow_above_) {
+        core().OnClaimFailed(now_, Status::Retry(Code::kDeadline, "too slow"));
+        return;
+      }
+      for (std::size_t n = first_; numbers.size() < limit && n < others_ + bad_; ++n) {
+        if (!delivered_.contains(n)) numbers.push_back(n);
+      }
+      core().OnClaimed(now_, now_, FakeClaim::Of(numbers));
+    }
+    while (const auto slice = core().NextSlice(now_)) {
+      const auto number = static_cast<std::size_t>(slice->messages()[0].seq);
+      const bool refused = all_down_ || number < bad_;
+      if (!refused) delivered_.insert(number);
+      ++calls_[number];
+      core().OnPublished(now_, *slice,
+                         std::vector<Status>(1, refused ? Status::SinkDown("401") : Status::Ok()));
+    }
+    while (const auto settle = NextSettle()) {
+      for (const auto& outcome : settle->outcomes) {
+        if (outcome.kind == Kind::kRetry) charged_.push_back(outcome);
+      }
+      core().OnSettled(*settle, {});
+    }
+  }
+
+  std::size_t bad_ = 1;
+  std::size_t others_ = 40;
+  std::size_t first_ = 0;
+  std::size_t slow_above_ = std::numeric_limits<std::size_t>::max();  // claims of more come late
+  bool all_down_ = false;
+  std::set<std::size_t> delivered_;
+  std::map<std::size_t, int> calls_;
+  std::vector<store::Outcome> charged_;
+  std::size_t widest_probe_ = 0;
+};
+
+TEST_F(OneIsRefused, CostsAnAttemptOnceOthersGetThroughBetweenItsRefusals) {
+  for (int i = 0; i < 200 && charged_.empty(); ++i) Round();
+  ASSERT_EQ(charged_.size(), 1U);
+  EXPECT_GE(delivered_.size(), 3U) << "evidence that the sink is up";
+  EXPECT_THAT(charged_[0].error, ::testing::HasSubstr("not for others: 401"));
+  EXPECT_GT(charged_[0].retry_in, milliseconds(0));
+  EXPECT_EQ(core().state(), RelayState::kRunning);
+  // It waits for its next attempt, and the others go.
+  first_ = 1;
+  for (int i = 0; i < 100 && delivered_.size() < others_; ++i) Round();
+  EXPECT_EQ(delivered_.size(), others_);
+}
+
+TEST_F(OneIsRefused, ManyOfThemAreSteppedOver) {
+  bad_ = 10;
+  const TimePoint start = now_;
+  for (int i = 0; i < 400 && delivered_.empty(); ++i) Round();
+  EXPECT_FALSE(delivered_.empty());
+  EXPECT_LT(now_ - start, std::chrono::minutes(2));
+}
+
+TEST_F(OneIsRefused, IsNotSaidOfAnyWhileAllAre) {
+  all_down_ = true;
+  for (int i = 0; i < 400; ++i) Round();
+  EXPECT_TRUE(charged_.empty());
+  EXPECT_GT(calls_.size(), 1U) << "only one message was tried";
+  EXPECT_LE(widest_probe_, options_.window);
+  all_down_ = false;
+  bad_ = 0;
+  others_ = 40;
+  for (int i = 0; i < 400 && delivered_.size() < others_; ++i) Round();
+  EXPECT_EQ(delivered_.size(), others_);
+  EXPECT_TRUE(charged_.empty());
+}
+
+TEST_F(OneIsRefused, AProbeOfMoreThanComesInTimeIsNotRepeatedForEver) {
+  options_.batch_size = 10;
+  options_.window = 1000;
+  slow_above_ = 10;
+  all_down_ = true;
+  for (int i = 0; i < 400; ++i) Round();
+  ASSERT_GT(widest_probe_, slow_above_) << "the outage was long enough";
+  all_down_ = false;
+  bad_ = 0;
+  for (int i = 0; i < 100 && delivered_.size() < others_; ++i) Round();
+  EXPECT_EQ(delivered_.size(), others_);
+}
+
+TEST_F(OneIsRefused, IsNotSaidOfMessagesWhenTheSinkDoesNotOpen) {
+  Claim(1);
+  for (int i = 0; i < 20; ++i) {
+    const auto slice = core().NextSlice(now_);
+    ASSERT_TRUE(slice);
+    core().OnPublished(now_, *slice, std::vector<Status>(1, Status::SinkDown("refused")), false);
+    core().OnSettled(*NextSettle(), {});
+    now_ = std::get<WaitStep>(core().NextClaimerStep(now_)).until;
+    EXPECT_EQ(std::get<ClaimStep>(core().NextClaimerStep(now_)).request.limit, 1U);
+    core().OnClaimed(now_, now_, std::make_unique<FakeClaim>(1));
+  }
 }
 
 TEST_F(CoreTest, HeartbeatAtAThirdOfTheLease) {
@@ -340,10 +517,11 @@ TEST_F(CoreTest, AFailedSettleIsTriedAgainWithEveryOutcome) {
   const auto first = NextSettle();
   ASSERT_EQ(first->outcomes.size(), 5U);
   Publish(Status::Ok());
-  const auto wait = core().OnSettleFailed(now_, *first, Status::Retry(Code::kUnavailable, "gone"));
-  ASSERT_TRUE(wait);
+  const auto failure =
+      core().OnSettleFailed(now_, *first, Status::Retry(Code::kUnavailable, "gone"));
+  EXPECT_TRUE(failure.forgotten.empty());
   EXPECT_FALSE(NextSettle());
-  now_ += *wait;
+  now_ += failure.retry_in;
   const auto second = NextSettle();
   ASSERT_TRUE(second);
   EXPECT_EQ(second->outcomes.size(), 10U);
@@ -361,8 +539,124 @@ TEST_F(CoreTest, TransactionClaimsAreSettledWholeAndDroppedOnFailure) {
   const auto settle = NextSettle();
   ASSERT_TRUE(settle);
   EXPECT_EQ(settle->outcomes.size(), 10U);
-  EXPECT_FALSE(core().OnSettleFailed(now_, *settle, Status::Retry(Code::kUnavailable, "gone")));
+  const Status gone = Status::Retry(Code::kUnavailable, "gone");
+  EXPECT_EQ(core().OnSettleFailed(now_, *settle, gone).forgotten.size(), 10U);
   EXPECT_EQ(core().held_messages(), 0U);
+}
+
+// Settles as a database does that refuses the outcomes of some messages for good.
+class SettleRefused : public CoreTest {
+ protected:
+  SettleRefused() {
+    options_.batch_size = 100;
+    options_.window = 100;
+  }
+
+  void SettleAll(const std::function<bool(const store::Outcome&)>& refuses) {
+    for (;;) {
+      const auto settle = NextSettle();
+      if (!settle) break;
+      ++calls_;
+      if (std::ranges::any_of(settle->outcomes, refuses)) {
+        const auto failure =
+            core().OnSettleFailed(now_, *settle, Status::Permanent(Code::kRejected, "22P05"));
+        forgotten_.insert(failure.forgotten.begin(), failure.forgotten.end());
+      } else {
+        for (const auto& outcome : settle->outcomes) recorded_[outcome.index] = outcome.error;
+        core().OnSettled(*settle, {});
+      }
+    }
+  }
+
+  int calls_ = 0;
+  std::set<std::uint32_t> forgotten_;
+  std::map<std::uint32_t, std::string> recorded_;
+};
+
+TEST_F(SettleRefused, OneOutcomeTakesNoOthersAlong) {
+  Claim(100);
+  Publish(Status::Ok());
+  SettleAll([](const store::Outcome& outcome) { return outcome.index == 37; });
+  EXPECT_EQ(forgotten_, std::set<std::uint32_t>{37});
+  EXPECT_EQ(recorded_.size(), 99U);
+  EXPECT_LT(calls_, 40);
+  EXPECT_EQ(core().held_messages(), 0U);
+}
+
+TEST_F(SettleRefused, AnErrorThatTheDatabaseDoesNotTakeIsLeftOut) {
+  Claim(100);
+  Publish(Status::Retry(Code::kRejected, "\xe2\x82\xac"));
+  SettleAll([](const store::Outcome& outcome) {
+    return outcome.index % 50 == 7 && outcome.error.starts_with("\xe2");
+  });
+  EXPECT_TRUE(forgotten_.empty());
+  EXPECT_EQ(recorded_.size(), 100U);
+  EXPECT_EQ(recorded_[6], "\xe2\x82\xac");
+  EXPECT_EQ(recorded_[7], "the error's text could not be stored");
+}
+
+TEST_F(SettleRefused, ATableThatRefusesEverythingIsNotAskedForEachMessage) {
+  Claim(100);
+  Publish(Status::Ok());
+  SettleAll([](const store::Outcome&) { return true; });
+  EXPECT_EQ(forgotten_.size(), 100U);
+  EXPECT_LT(calls_, 30);
+  EXPECT_EQ(core().held_messages(), 0U);
+}
+
+TEST_F(CoreTest, AClaimThatDoesNotComeInTimeIsMadeSmallerAndGrowsBack) {
+  const Status late = Status::InDoubt(Code::kDeadline, "no answer by the deadline");
+  const auto next = [&] {
+    now_ += seconds(10);
+    return std::get<ClaimStep>(core().NextClaimerStep(now_)).request.limit;
+  };
+  EXPECT_EQ(next(), 10U);
+  core().OnClaimFailed(now_, late);
+  EXPECT_EQ(next(), 5U);
+  core().OnClaimFailed(now_, Status::Retry(Code::kUnavailable, "gone"));
+  EXPECT_EQ(next(), 5U) << "not a matter of its size";
+  for (int i = 0; i < 5; ++i) {
+    core().OnClaimFailed(now_, late);
+    EXPECT_GE(next(), 1U);
+  }
+  const auto arrives_after = [&](Duration took) {
+    const std::size_t limit = core().claim_limit();
+    core().OnClaimed(now_ - took, now_, std::make_unique<FakeClaim>(limit));
+    Publish(Status::Ok());
+    core().OnSettled(*NextSettle(), {});
+  };
+  arrives_after(seconds(8));
+  EXPECT_EQ(next(), 1U) << "it was slow enough as it is";
+  for (const std::size_t limit : {2U, 4U, 8U, 10U, 10U}) {
+    arrives_after(milliseconds(5));
+    EXPECT_EQ(next(), limit);
+  }
+}
+
+TEST_F(CoreTest, TransactionClaimsThatExpireAreExtended) {
+  store_traits_.leases = false;
+  sink_traits_ = {.batch_max = 5, .concurrency = 1};
+  Claim(10);
+  Publish(Status::Ok());
+  now_ += options_.lease / 3;
+  const auto extend = std::get<ExtendStep>(core().NextSettlerStep(now_));
+  core().OnExtended(now_, extend, {});
+  EXPECT_TRUE(std::holds_alternative<WaitStep>(core().NextSettlerStep(now_)));
+  now_ += options_.lease / 3;
+  const auto again = std::get<ExtendStep>(core().NextSettlerStep(now_));
+  std::vector<std::uint32_t> lost(10);
+  std::iota(lost.begin(), lost.end(), 0U);
+  core().OnExtended(now_, again, lost);
+  EXPECT_EQ(core().held_messages(), 0U);
+  EXPECT_FALSE(core().NextSlice(now_)) << "what waited is not published";
+}
+
+TEST_F(CoreTest, TransactionClaimsThatLastAreLeftAlone) {
+  store_traits_.leases = store_traits_.expires = false;
+  Claim(10);
+  now_ += 100 * options_.lease;
+  EXPECT_TRUE(std::holds_alternative<WaitStep>(core().NextSettlerStep(now_)));
+  EXPECT_TRUE(core().NextSlice(now_));
 }
 
 TEST_F(CoreTest, StopReleasesWhatWaitsAndFinishesWhatIsPublishing) {
@@ -434,7 +728,7 @@ TEST_F(CoreTest, SingleActiveClaimsOnlyWhileLeading) {
 }
 
 TEST_F(CoreTest, DrainedIsAskedOnlyWhenNothingIsHeldAndTheLastLookWasEmpty) {
-  core().WantDrained(true);
+  const std::uint64_t first = core().WantDrained();
   Claim(10);
   Publish(Status::Ok());
   core().OnSettled(*NextSettle(), {});
@@ -447,7 +741,42 @@ TEST_F(CoreTest, DrainedIsAskedOnlyWhenNothingIsHeldAndTheLastLookWasEmpty) {
   now_ += seconds(1);
   ASSERT_TRUE(std::holds_alternative<CheckDrainedStep>(core().NextClaimerStep(now_)));
   core().OnDrainedChecked(now_, true);
-  EXPECT_TRUE(core().drained());
+  EXPECT_TRUE(core().drained(first));
+}
+
+TEST_F(CoreTest, SeveralMayWaitUntilItIsDrained) {
+  const std::uint64_t first = core().WantDrained();
+  const std::uint64_t second = core().WantDrained();
+  core().WantDrainedNoMore();  // the second has no more time
+  Claim(0);
+  now_ += seconds(1);
+  ASSERT_TRUE(std::holds_alternative<CheckDrainedStep>(core().NextClaimerStep(now_)));
+  const std::uint64_t third = core().WantDrained();
+  core().OnDrainedChecked(now_, true);
+  EXPECT_TRUE(core().drained(first));
+  EXPECT_TRUE(core().drained(second));
+  EXPECT_FALSE(core().drained(third)) << "the look began before it asked";
+  core().WantDrainedNoMore();
+  Claim(0);
+  now_ += seconds(1);
+  ASSERT_TRUE(std::holds_alternative<CheckDrainedStep>(core().NextClaimerStep(now_)));
+  core().OnDrainedChecked(now_, true);
+  EXPECT_TRUE(core().drained(third));
+}
+
+TEST_F(CoreTest, HoldsLittleWhenACrashWouldUseUpTheOnlyAttempt) {
+  options_.batch_size = 500;
+  options_.window = 2000;
+  options_.retry.attempts_max = 1;
+  sink_traits_ = {.batch_max = 1000, .concurrency = 2};
+  Claim(std::get<ClaimStep>(core().NextClaimerStep(now_)).request.limit);
+  EXPECT_EQ(core().held_messages(), 64U);
+  EXPECT_TRUE(std::holds_alternative<WaitStep>(core().NextClaimerStep(now_)));
+
+  core_.reset();
+  store_traits_.leases = false;
+  EXPECT_EQ(std::get<ClaimStep>(core().NextClaimerStep(now_)).request.limit, 500U)
+      << "a transaction claim counts no attempt that was not made";
 }
 
 TEST_F(CoreTest, OneByOneSinksHoldOnlyWhatTheyCanUse) {

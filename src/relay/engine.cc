@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/text.h"
+#include "relay/error_text.h"
 
 namespace outbox::relay {
 namespace {
@@ -15,14 +17,34 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr seconds kStoreTimeout{10};
 constexpr seconds kSinkCloseTimeout{5};
 // Threads left behind in calls that never return. Beyond this the sink counts as down.
 constexpr std::size_t kLeftBehindMax = 64;
 
-// A heartbeat that takes longer than a third of the lease has missed its purpose.
-Deadline ExtendDeadline(const RelayOptions& options) {
+// A heartbeat that takes longer than a third of the lease has missed its purpose; but a transaction
+// claim is lost with the heartbeat that is given up.
+Deadline ExtendDeadline(const RelayOptions& options, const store::RelayStoreTraits& store) {
+  if (!store.leases) return Deadline::After(kStoreTimeout);
   return Deadline::After(std::min<SteadyClock::duration>(kStoreTimeout, options.lease / 3));
+}
+
+// The engine whose thread this is, or that has just been called here.
+thread_local const Engine* engine_here = nullptr;
+
+class Here {
+ public:
+  explicit Here(const Engine* engine) : before_(std::exchange(engine_here, engine)) {}
+  ~Here() { engine_here = before_; }
+  Here(const Here&) = delete;
+  Here& operator=(const Here&) = delete;
+
+ private:
+  const Engine* const before_;
+};
+
+Status WithHintAdded(const Status& error, std::string_view hint) {
+  return Status(error).WithHint(error.hint().empty() ? std::string(hint)
+                                                     : base::StrCat(error.hint(), "; ", hint));
 }
 
 void WaitUntil(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, TimePoint until) {
@@ -43,19 +65,31 @@ Engine::Engine(RelayOptions options, std::string table, std::unique_ptr<store::R
       random_(base::RandomBits()),
       core_(options_, store_->traits(), sink_->traits(), random_) {}
 
-std::shared_ptr<Engine> Engine::Start(RelayOptions options, std::string table,
-                                      std::unique_ptr<store::RelayStore> store,
-                                      std::shared_ptr<Sink> sink,
-                                      std::shared_ptr<RelayObserver> observer) {
+Result<std::shared_ptr<Engine>> Engine::Start(RelayOptions options, std::string table,
+                                              std::unique_ptr<store::RelayStore> store,
+                                              std::shared_ptr<Sink> sink,
+                                              std::shared_ptr<RelayObserver> observer) {
   std::shared_ptr<Engine> engine(new Engine(std::move(options), std::move(table), std::move(store),
                                             std::move(sink), std::move(observer)));
   if (engine->options_.start_held) engine->core_.Hold(SteadyClock::now(), true);
   engine->WatchForWork();
-  const std::lock_guard lock(engine->mutex_);
-  for (std::size_t i = 0; i < engine->sink_->traits().concurrency; ++i) engine->StartPublisher();
-  engine->settler_ = std::thread([engine] { engine->RunSettler(); });
-  engine->claimer_ = std::thread([engine] { engine->RunClaimer(); });
+  try {
+    engine->StartThreads();
+  } catch (const std::system_error& error) {
+    (void)engine->Stop();
+    return Status::Retry(Code::kUnavailable,
+                         base::StrCat("can not start the relay's threads: ", error.what()))
+        .WithHint(base::StrCat("it takes ", engine->sink_->traits().concurrency,
+                               " for the sink, by its concurrency, and two more"));
+  }
   return engine;
+}
+
+void Engine::StartThreads() {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < sink_->traits().concurrency; ++i) StartPublisher();
+  settler_ = std::thread([engine = shared_from_this()] { engine->RunSettler(); });
+  claimer_ = std::thread([engine = shared_from_this()] { engine->RunClaimer(); });
 }
 
 void Engine::WatchForWork() {
@@ -88,6 +122,7 @@ void Engine::Hold(bool held) {
 // --- claimer ---
 
 void Engine::RunClaimer() {
+  const Here here(this);
   std::unique_lock lock(mutex_);
   for (;;) {
     TellState(lock);
@@ -126,12 +161,25 @@ void Engine::Claim(const ClaimStep& step) {
   const TimePoint now = SteadyClock::now();
   if (!claim.ok()) {
     Duration wait{};
+    std::size_t limit = 0;
+    std::size_t next_limit = 0;
     {
       const std::lock_guard lock(mutex_);
-      wait = core_.OnClaimFailed(now);
+      limit = core_.claim_limit();
+      wait = core_.OnClaimFailed(now, claim.error());
+      next_limit = core_.claim_limit();
       settler_wake_.notify_one();
     }
-    observer_->OnStoreError(table_, "claim", claim.error(), wait);
+    const bool too_large = next_limit < limit;
+    observer_->OnStoreError(
+        table_, "claim",
+        too_large ? WithHintAdded(claim.error(),
+                                  base::StrCat("a claim of ", limit,
+                                               " messages was too slow, or they are too large; the "
+                                               "next one asks for ",
+                                               next_limit, ". Lower batch_size if it stays so"))
+                  : claim.error(),
+        wait);
     return;
   }
   const std::size_t count = (*claim)->size();
@@ -162,8 +210,13 @@ void Engine::CheckDrained() {
 
 void Engine::StartPublisher() {
   Publisher& publisher = publishers_.emplace_back();
-  publisher.thread =
-      std::thread([engine = shared_from_this(), &publisher] { engine->RunPublisher(publisher); });
+  try {
+    publisher.thread =
+        std::thread([engine = shared_from_this(), &publisher] { engine->RunPublisher(publisher); });
+  } catch (const std::system_error&) {
+    publishers_.pop_back();
+    throw;
+  }
 }
 
 void Engine::LeaveBehind(const Slice& slice) {
@@ -174,10 +227,19 @@ void Engine::LeaveBehind(const Slice& slice) {
   found->thread.detach();
   publishers_.erase(found);
   ++left_behind_;
-  StartPublisher();
+  ReplacePublishers();
+}
+
+void Engine::ReplacePublishers() {
+  try {
+    while (publishers_.size() < sink_->traits().concurrency) StartPublisher();
+  } catch (const std::system_error&) {
+    // No thread to be had now. The settler asks again.
+  }
 }
 
 void Engine::RunPublisher(Publisher& self) {
+  const Here here(this);
   std::unique_lock lock(mutex_);
   while (!publishers_stop_) {
     const auto slice = core_.NextSlice(SteadyClock::now());
@@ -189,11 +251,11 @@ void Engine::RunPublisher(Publisher& self) {
     self.slice = slice->number;
     settler_wake_.notify_one();  // a new deadline to watch
     lock.unlock();
-    const std::vector<Status> results = Publish(*slice);
+    const auto [results, reached] = Publish(*slice);
     base::Failpoint("after_publish");
     lock.lock();
     const TimePoint now = SteadyClock::now();
-    if (!core_.OnPublished(now, *slice, results)) {
+    if (!core_.OnPublished(now, *slice, results, reached)) {
       // Left behind meanwhile: a replacement runs in our place, and `self` is gone.
       --left_behind_;
       return;
@@ -209,7 +271,10 @@ void Engine::RunPublisher(Publisher& self) {
   }
 }
 
-std::vector<Status> Engine::Publish(const Slice& slice) {
+Engine::Published Engine::Publish(const Slice& slice) {
+  const auto not_reached = [&](const Status& why) {
+    return Published{std::vector<Status>(slice.count, why), false};
+  };
   const Deadline deadline(slice.deadline);
   std::size_t left_behind = 0;
   {
@@ -217,9 +282,9 @@ std::vector<Status> Engine::Publish(const Slice& slice) {
     left_behind = left_behind_;
   }
   if (left_behind >= kLeftBehindMax) {
-    return {slice.count, Status::SinkDown(base::StrCat(left_behind, " calls of the sink hang"))};
+    return not_reached(Status::SinkDown(base::StrCat(left_behind, " calls of the sink hang")));
   }
-  if (const Status opened = OpenSink(deadline); !opened.ok()) return {slice.count, opened};
+  if (const Status opened = OpenSink(deadline); !opened.ok()) return not_reached(opened);
 
   std::vector<Status> results(slice.count, Status::Retry(Code::kInternal, "not attempted"));
   const auto fail_rest = [&](const std::string& what) {
@@ -239,7 +304,8 @@ std::vector<Status> Engine::Publish(const Slice& slice) {
       })) {
     sink_open_ = false;
   }
-  return results;
+  CleanFailures(slice.messages(), results, options_.last_error_bytes_max);
+  return {std::move(results)};
 }
 
 Status Engine::OpenSink(Deadline deadline) {
@@ -251,6 +317,8 @@ Status Engine::OpenSink(Deadline deadline) {
     status = sink_->Open(deadline);
   } catch (const std::exception& exception) {
     status = Status::SinkDown(base::StrCat("the sink threw: ", exception.what()));
+  } catch (...) {
+    status = Status::SinkDown("the sink threw something that is not a std::exception");
   }
   if (status.ok()) {
     sink_open_ = true;
@@ -264,18 +332,18 @@ Status Engine::OpenSink(Deadline deadline) {
 // --- settler ---
 
 void Engine::RunSettler() {
+  const Here here(this);
   std::unique_lock lock(mutex_);
   for (;;) {
     const TimePoint now = SteadyClock::now();
-    for (const Slice& slice : core_.GiveUpOverdue(now)) {
-      LeaveBehind(slice);
+    if (const std::vector<Slice> overdue = core_.GiveUpOverdue(now); !overdue.empty()) {
+      // All of them before anybody is told: their calls may come back meanwhile, and count down.
+      for (const Slice& slice : overdue) LeaveBehind(slice);
       lock.unlock();
-      for (const Message& message : slice.messages()) {
-        observer_->OnPublished(message, Status::Retry(Code::kDeadline, "no answer in time"),
-                               now - slice.started);
-      }
+      for (const Slice& slice : overdue) TellOverdue(slice, now);
       lock.lock();
     }
+    ReplacePublishers();
     const SettlerStep step = core_.NextSettlerStep(SteadyClock::now());
     if (const auto* wait = std::get_if<WaitStep>(&step)) {
       WaitUntil(settler_wake_, lock, wait->until);
@@ -290,18 +358,25 @@ void Engine::RunSettler() {
   }
 }
 
+void Engine::TellOverdue(const Slice& slice, TimePoint now) {
+  for (const Message& message : slice.messages()) {
+    observer_->OnPublished(message, Status::Retry(Code::kDeadline, "no answer in time"),
+                           now - slice.started);
+  }
+}
+
 void Engine::Settle(const SettleStep& step) {
   const TimePoint asked = SteadyClock::now();
   const auto report = step.held->claim->Settle(step.outcomes, Deadline::After(kStoreTimeout));
   const TimePoint now = SteadyClock::now();
   if (!report.ok()) {
-    std::optional<Duration> wait;
+    SettleFailure failure;
     {
       const std::lock_guard lock(mutex_);
-      wait = core_.OnSettleFailed(now, step, report.error());
-      if (!wait) stats_.lost += step.outcomes.size();
+      failure = core_.OnSettleFailed(now, step, report.error());
+      stats_.lost += failure.forgotten.size();
     }
-    observer_->OnStoreError(table_, "settle", report.error(), wait.value_or(Duration::zero()));
+    TellSettleFailed(step, report.error(), failure);
     return;
   }
   base::Failpoint("after_settle");
@@ -323,6 +398,30 @@ void Engine::Settle(const SettleStep& step) {
   }
 }
 
+void Engine::TellSettleFailed(const SettleStep& step, const Status& error,
+                              const SettleFailure& failure) {
+  if (failure.forgotten.empty()) {
+    observer_->OnStoreError(table_, "settle", error, failure.retry_in);
+    return;
+  }
+  const auto messages = step.held->claim->messages();
+  std::string which =
+      base::StrCat("the outcome of message ", messages[failure.forgotten[0]].id.ToString());
+  if (failure.forgotten.size() > 1) {
+    which = base::StrCat("the outcomes of ", failure.forgotten.size(), " messages, ",
+                         messages[failure.forgotten[0]].id.ToString(), " among them,");
+  }
+  const Status told = Status(error.code(), error.disposition(),
+                             base::StrCat(which, " could not be recorded: ", error.message()))
+                          .WithNative(error.native())
+                          .WithHint(error.hint());
+  const std::string_view what =
+      store_->traits().leases
+          ? "delivered again when the lease ends"
+          : "a transaction claim is recorded whole or not at all; delivered again";
+  observer_->OnStoreError(table_, "settle", WithHintAdded(told, what), failure.retry_in);
+}
+
 void Engine::CountSettled(const Settled& settled) {
   stats_.delivered += settled.counts.delivered;
   stats_.retried += settled.counts.retried;
@@ -333,7 +432,8 @@ void Engine::CountSettled(const Settled& settled) {
 
 void Engine::Extend(const ExtendStep& step) {
   const TimePoint asked = SteadyClock::now();
-  const auto lost = step.held->claim->Extend(options_.lease, ExtendDeadline(options_));
+  const auto lost =
+      step.held->claim->Extend(options_.lease, ExtendDeadline(options_, store_->traits()));
   if (!lost.ok()) {
     Duration wait{};
     {
@@ -355,19 +455,29 @@ void Engine::Extend(const ExtendStep& step) {
 
 // --- control ---
 
+bool Engine::IsOwnThread() const noexcept { return engine_here == this; }
+
+void Engine::RequestStop() {
+  const std::lock_guard lock(mutex_);
+  core_.RequestStop(SteadyClock::now() + options_.shutdown_timeout);
+  claimer_wake_.notify_all();
+  settler_wake_.notify_all();
+  drained_wake_.notify_all();
+}
+
 Status Engine::Stop() {
+  RequestStop();
+  if (IsOwnThread()) {
+    return Status::Retry(Code::kCancelled, base::StrCat("the relay of ", table_, " is stopping"))
+        .WithHint("a sink or an observer can not wait for its own relay; call Stop outside too");
+  }
   const std::lock_guard stop_lock(stop_mutex_);
+  const Here here(this);  // the last observer call comes from here
   if (stopped_) return stop_result_;
   stopped_ = true;
-  {
-    const std::lock_guard lock(mutex_);
-    core_.RequestStop(SteadyClock::now() + options_.shutdown_timeout);
-    claimer_wake_.notify_all();
-    settler_wake_.notify_all();
-    drained_wake_.notify_all();
-  }
-  claimer_.join();
-  settler_.join();
+  // Not joinable: the threads could not all be started.
+  if (claimer_.joinable()) claimer_.join();
+  if (settler_.joinable()) settler_.join();
   watch_.reset();
   {
     const std::lock_guard lock(mutex_);
@@ -398,17 +508,22 @@ Status Engine::Stop() {
 }
 
 Status Engine::Drain(Deadline deadline) {
+  if (IsOwnThread()) {
+    return Status::Permanent(Code::kCancelled, "a sink or an observer can not wait for its relay");
+  }
   std::unique_lock lock(mutex_);
-  core_.WantDrained(true);
+  const std::uint64_t number = core_.WantDrained();
   core_.OnWork(SteadyClock::now());
   claimer_wake_.notify_one();
-  const bool ended = drained_wake_.wait_until(lock, deadline.at(), [&] {
-    return core_.drained() || core_.state() == RelayState::kDraining;
-  });
-  const bool drained = core_.drained();
-  core_.WantDrained(false);
-  if (drained) return Status::Ok();
-  if (ended) return Status::Retry(Code::kCancelled, "the relay was stopped before it had drained");
+  const auto ended = [&] {
+    return core_.drained(number) || core_.state() == RelayState::kDraining;
+  };
+  while (!ended() && !deadline.passed()) WaitUntil(drained_wake_, lock, deadline.at());
+  core_.WantDrainedNoMore();
+  if (core_.drained(number)) return Status::Ok();
+  if (ended()) {
+    return Status::Retry(Code::kCancelled, "the relay was stopped before it had drained");
+  }
   return Status::Retry(Code::kDeadline, base::StrCat("messages are left in ", table_));
 }
 

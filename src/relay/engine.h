@@ -5,6 +5,8 @@
 // returns, without anybody looking at the answer.
 //
 // Threads: every public method may be called from any thread. Start once; Stop before destruction.
+// The engine's own threads, that is sinks and observers, can not wait for it: their Stop only
+// begins to stop, their Drain fails.
 #pragma once
 
 #include <atomic>
@@ -26,15 +28,18 @@ namespace outbox::relay {
 
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
-  // `observer` may be null. `table` is the display name used in observer calls.
-  static std::shared_ptr<Engine> Start(RelayOptions options, std::string table,
-                                       std::unique_ptr<store::RelayStore> store,
-                                       std::shared_ptr<Sink> sink,
-                                       std::shared_ptr<RelayObserver> observer);
+  // `observer` may be null. `table` is the display name used in observer calls. Fails when the
+  // system has no more threads.
+  static Result<std::shared_ptr<Engine>> Start(RelayOptions options, std::string table,
+                                               std::unique_ptr<store::RelayStore> store,
+                                               std::shared_ptr<Sink> sink,
+                                               std::shared_ptr<RelayObserver> observer);
   ~Engine() = default;
 
   Status Stop();
   Status Drain(Deadline deadline);
+  // True in a sink or an observer that this engine has called.
+  bool IsOwnThread() const noexcept;
   // Messages may have been committed: look at once.
   void Wake();
   void Hold(bool held);
@@ -44,6 +49,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Engine(RelayOptions options, std::string table, std::unique_ptr<store::RelayStore> store,
          std::shared_ptr<Sink> sink, std::shared_ptr<RelayObserver> observer);
 
+  void StartThreads();
+  void RequestStop();
   void RunClaimer();
   void RunSettler();
   struct Publisher {
@@ -58,15 +65,22 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void CheckDrained();
   void Settle(const SettleStep& step);
   void Extend(const ExtendStep& step);
-  std::vector<Status> Publish(const Slice& slice);
+  struct Published {
+    std::vector<Status> results;
+    bool reached = true;  // false: the messages were not shown to the sink
+  };
+  Published Publish(const Slice& slice);
   Status OpenSink(Deadline deadline);
 
   void StartPublisher();
   // Lets go of the publisher that does not come back from this slice, and replaces it.
   void LeaveBehind(const Slice& slice);
+  void ReplacePublishers();
+  void TellOverdue(const Slice& slice, TimePoint now);
   void WatchForWork();
   // Tells the observer of a changed state; needs the lock, and drops it while telling.
   void TellState(std::unique_lock<std::mutex>& lock);
+  void TellSettleFailed(const SettleStep& step, const Status& error, const SettleFailure& failure);
   void CountSettled(const Settled& settled);
 
   const RelayOptions options_;

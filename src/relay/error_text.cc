@@ -1,72 +1,52 @@
 #include "relay/error_text.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "message/hide_payload.h"
 
 namespace outbox::relay {
 namespace {
 
-// A shared passage of kQuoteBytesMin contains a whole block that starts at a multiple of
-// kBlockBytes in the payload, so that looking up blocks finds it. Shorter passages are names and
-// ids, which an error must be able to mention.
-constexpr std::size_t kBlockBytes = 24;
-constexpr std::size_t kQuoteBytesMin = 2 * kBlockBytes;
-constexpr std::size_t kWholePayloadBytesMin = 8;
-constexpr std::string_view kReplacement = "[payload]";
+using Quoted = std::vector<const Message*>;
 
-void ReplaceWhole(std::string& text, std::string_view payload) {
-  if (payload.size() < kWholePayloadBytesMin) return;
-  for (std::size_t at = 0; (at = text.find(payload, at)) != std::string::npos;) {
-    text.replace(at, payload.size(), kReplacement);
-    at += kReplacement.size();
+std::string Cleaned(std::string text, const Quoted& quoted, std::size_t bytes_max) {
+  // Far more than is kept, and little enough to search.
+  text.resize(std::min(text.size(), 4 * bytes_max));
+  for (const Message* message : quoted) {
+    text = message::HidePayload(std::move(text), message->payload);
   }
-}
-
-// The passage around text[at] and payload[in] that both share.
-struct Passage {
-  std::size_t begin;
-  std::size_t length;
-};
-Passage Shared(std::string_view text, std::size_t at, std::string_view payload, std::size_t in) {
-  std::size_t before = 0;
-  while (before < at && before < in && text[at - before - 1] == payload[in - before - 1]) ++before;
-  std::size_t after = 0;
-  while (at + after < text.size() && in + after < payload.size() &&
-         text[at + after] == payload[in + after]) {
-    ++after;
-  }
-  return {at - before, before + after};
-}
-
-void ReplaceQuotes(std::string& text, std::string_view payload) {
-  std::unordered_set<std::string_view> blocks;
-  for (std::size_t i = 0; i + kBlockBytes <= payload.size(); i += kBlockBytes) {
-    blocks.insert(payload.substr(i, kBlockBytes));
-  }
-  for (std::size_t at = 0; at + kBlockBytes <= text.size(); ++at) {
-    const auto block = blocks.find(std::string_view(text).substr(at, kBlockBytes));
-    if (block == blocks.end()) continue;
-    const auto in = static_cast<std::size_t>(block->data() - payload.data());
-    const Passage passage = Shared(text, at, payload, in);
-    if (passage.length < kQuoteBytesMin) continue;
-    text.replace(passage.begin, passage.length, kReplacement);
-    at = passage.begin + kReplacement.size() - 1;
-  }
+  return base::CleanError(text, bytes_max);
 }
 
 }  // namespace
 
 std::string ErrorText(const Status& failure, const Message& message, std::size_t bytes_max) {
-  std::string text = failure.ToString();
-  // Far more than is kept, and little enough to search.
-  text.resize(std::min(text.size(), 2 * bytes_max + message.payload.size()));
-  ReplaceWhole(text, message.payload);
-  text.resize(std::min(text.size(), 2 * bytes_max));
-  ReplaceQuotes(text, message.payload);
-  return base::CleanError(text, bytes_max);
+  return Cleaned(failure.ToString(), {&message}, bytes_max);
+}
+
+void CleanFailures(std::span<const Message> messages, std::span<Status> results,
+                   std::size_t bytes_max) {
+  std::unordered_map<std::string, Quoted> by_text;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].ok()) by_text[results[i].message()].push_back(&messages[i]);
+  }
+  if (by_text.empty()) return;
+  std::unordered_map<std::string, std::string> clean;
+  for (const auto& [text, quoted] : by_text) clean[text] = Cleaned(text, quoted, bytes_max);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Status& result = results[i];
+    if (result.ok()) continue;
+    const Quoted own{&messages[i]};
+    Status cleaned = Status(result.code(), result.disposition(), clean[result.message()])
+                         .WithHint(Cleaned(result.hint(), own, bytes_max))
+                         .WithNative(Cleaned(result.native(), own, bytes_max));
+    const auto wait = result.retry_after();
+    result = wait ? std::move(cleaned).WithRetryAfter(*wait) : std::move(cleaned);
+  }
 }
 
 }  // namespace outbox::relay

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "outbox/message.h"
@@ -13,5 +14,10 @@ namespace outbox::relay {
 // passages that it shares with the payload are replaced, since handlers like to quote what they
 // got.
 std::string ErrorText(const Status& failure, const Message& message, std::size_t bytes_max);
+
+// Does the same to the failures among `results`, one for each of `messages`. A text that several
+// messages have in common may quote any of them.
+void CleanFailures(std::span<const Message> messages, std::span<Status> results,
+                   std::size_t bytes_max);
 
 }  // namespace outbox::relay

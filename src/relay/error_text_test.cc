@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <vector>
+
 namespace outbox::relay {
 namespace {
 
@@ -27,6 +30,45 @@ TEST(ErrorText, NeverContainsALongPassageOfThePayload) {
   const std::string text = ErrorText(Failure("near '" + quoted + "' oops"), message, 2048);
   EXPECT_THAT(text, Not(HasSubstr("CANARY")));
   EXPECT_THAT(text, HasSubstr("oops"));
+}
+
+TEST(ErrorText, KnowsThePayloadInsideAJsonString) {
+  Message message;
+  message.payload = R"({"card":"4111","name":"CANARY","street":"Am Hang","city":"Ulm"})";
+  const std::string echo =
+      nlohmann::json{{"error", "unknown card"}, {"body", message.payload}}.dump();
+  const std::string text = ErrorText(Failure(echo), message, 2048);
+  EXPECT_THAT(text, Not(HasSubstr("CANARY")));
+  EXPECT_THAT(text, HasSubstr("unknown card"));
+}
+
+TEST(ErrorText, ACutLeavesNothingOfThePayload) {
+  Message message;
+  message.payload = R"({"name":"CANARY"})";
+  std::string quotes;
+  while (quotes.size() < 10'000) quotes += message.payload;
+  EXPECT_THAT(ErrorText(Failure(quotes), message, 2048), Not(HasSubstr("CAN")));
+}
+
+TEST(CleanFailures, ATextInCommonQuotesNoneOfItsMessages) {
+  std::vector<Message> messages(3);
+  messages[0].payload = R"({"name":"CANARY-0"})";
+  messages[1].payload = R"({"name":"CANARY-1"})";
+  messages[2].payload = R"({"name":"CANARY-2"})";
+  const std::string echo = "bad: [" + messages[0].payload + "," + messages[1].payload + "]";
+  std::vector<Status> results{
+      Failure(echo).WithNative("HTTP 400").WithHint("look").WithRetryAfter(std::chrono::seconds(3)),
+      Failure(echo), Status::Ok()};
+  CleanFailures(messages, results, 2048);
+  for (const Status& result : {results[0], results[1]}) {
+    EXPECT_EQ(result.message(), "bad: [[payload],[payload]]");
+    EXPECT_EQ(result.code(), Code::kRejected);
+    EXPECT_EQ(result.disposition(), Disposition::kRetry);
+  }
+  EXPECT_EQ(results[0].native(), "HTTP 400");
+  EXPECT_EQ(results[0].hint(), "look");
+  EXPECT_EQ(results[0].retry_after(), std::chrono::seconds(3));
+  EXPECT_TRUE(results[2].ok());
 }
 
 TEST(ErrorText, MayMentionIds) {

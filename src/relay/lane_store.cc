@@ -50,7 +50,8 @@ void LaneStore::StopLeading() noexcept {
 }
 
 LaneStore::ClaimResult LaneStore::Next(const store::ClaimRequest& request, Deadline deadline) {
-  return request.limit == 1 ? NextOne(request, deadline) : NextBatch(request, deadline);
+  const bool few = request.limit == 1 || request.from_start;
+  return few ? NextFew(request, deadline) : NextBatch(request, deadline);
 }
 
 LaneStore::ClaimResult LaneStore::NextBatch(const store::ClaimRequest& request, Deadline deadline) {
@@ -78,7 +79,7 @@ LaneStore::ClaimResult LaneStore::NextBatch(const store::ClaimRequest& request, 
   return std::unique_ptr<store::Claim>(std::make_unique<NoClaim>());
 }
 
-LaneStore::ClaimResult LaneStore::NextOne(const store::ClaimRequest& request, Deadline deadline) {
+LaneStore::ClaimResult LaneStore::NextFew(const store::ClaimRequest& request, Deadline deadline) {
   if (auto claim = Take(request, deadline)) return claim;
   // A suspect is where the claim came from that it was given back of.
   const bool lane_first = request.from_start && lane_claimed_last_;
@@ -120,9 +121,8 @@ std::unique_ptr<store::Claim> LaneStore::Take(const store::ClaimRequest& request
 }
 
 void LaneStore::AskForRest(store::ClaimRequest request, std::size_t claimed) {
-  if (claimed >= request.limit) return;
+  if (claimed >= request.limit || request.from_start) return;
   request.limit -= claimed;
-  request.from_start = false;
   board_->Ask(options_.destination, request, options_.clock());
 }
 

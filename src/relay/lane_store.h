@@ -23,7 +23,7 @@ Status GiveBack(store::Claim& claim, Deadline deadline);
 
 struct LaneStoreOptions {
   std::string destination;
-  // How long a claim of a single message (a probe, or a suspect) waits for the splitter.
+  // How long a probe, or the claim of a suspect, waits for the splitter.
   std::chrono::milliseconds answer_within{200};
   std::function<LaneBoard::TimePoint()> clock = std::chrono::steady_clock::now;
 };
@@ -55,8 +55,9 @@ class LaneStore final : public store::RelayStore {
   using ClaimResult = Result<std::unique_ptr<store::Claim>>;
 
   ClaimResult NextBatch(const store::ClaimRequest& request, Deadline deadline);
-  // A claim of one message waits for the splitter's answer: the core takes an empty claim as one.
-  ClaimResult NextOne(const store::ClaimRequest& request, Deadline deadline);
+  // A claim of one message, or of what was given back, waits for the splitter's answer: the core
+  // takes an empty claim as one. It asks for no more than that.
+  ClaimResult NextFew(const store::ClaimRequest& request, Deadline deadline);
   ClaimResult NextDelivery(const store::ClaimRequest& request, Deadline deadline);
   // Null when nothing is there. What is more than asked for is given back, but for the dead.
   std::unique_ptr<store::Claim> Take(const store::ClaimRequest& request, Deadline deadline);

@@ -1,5 +1,7 @@
 #include "outbox/relay.h"
 
+#include <exception>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -12,11 +14,32 @@ namespace outbox {
 namespace {
 
 constexpr std::chrono::seconds kOpenTimeout{15};
+constexpr std::chrono::seconds kSinkOpenTimeout{2};
+// A thread for each.
+constexpr std::size_t kConcurrencyMax = 1024;
+
+Status Check(const RelayOptions& options, const std::shared_ptr<Sink>& sink) {
+  if (const auto problems = options.Problems(); !problems.empty()) {
+    return Status::Invalid(base::Join(problems, "; "));
+  }
+  if (sink == nullptr) return Status::Invalid("sink: is null");
+  const SinkTraits traits = sink->traits();
+  if (traits.concurrency < 1 || traits.concurrency > kConcurrencyMax) {
+    return Status::Invalid(base::StrCat("sink: its concurrency, ", traits.concurrency,
+                                        ", is not between 1 and ", kConcurrencyMax));
+  }
+  return traits.batch_max >= 1 ? Status::Ok() : Status::Invalid("sink: its batch_max is 0");
+}
 
 class EngineRelay final : public Relay {
  public:
   explicit EngineRelay(std::shared_ptr<relay::Engine> engine) : engine_(std::move(engine)) {}
-  ~EngineRelay() override { (void)engine_->Stop(); }
+  ~EngineRelay() override {
+    (void)engine_->Stop();
+    if (!engine_->IsOwnThread()) return;
+    // Somebody has to wait for the threads, and it can not be one of them.
+    std::thread([engine = engine_] { (void)engine->Stop(); }).detach();
+  }
 
   Status Stop() override { return engine_->Stop(); }
   Status Drain(Deadline deadline) override { return engine_->Drain(deadline); }
@@ -34,6 +57,9 @@ class EngineRelay final : public Relay {
 Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOptions options,
                                             std::shared_ptr<Sink> sink,
                                             std::shared_ptr<RelayObserver> observer) {
+  OUTBOX_RETURN_IF_ERROR(Check(options, sink));
+  const Status opened = relay::OpenAtStart(*sink);
+  if (opened.disposition() == Disposition::kPermanent) return opened;
   return relay::StartRelay(database, std::move(options), std::move(sink), std::move(observer),
                            nullptr);
 }
@@ -49,31 +75,36 @@ store::RelayStoreOptions StoreOptionsOf(const RelayOptions& options) {
           .completion = options.completion,
           .keep_delivered = options.retention.count() > 0,
           .async_ack = options.async_ack,
-          .attempt_history = options.attempt_history};
+          .attempt_history = options.attempt_history,
+          .last_error_bytes_max = options.last_error_bytes_max};
+}
+
+Status OpenAtStart(Sink& sink) {
+  try {
+    return sink.Open(Deadline::After(kSinkOpenTimeout));
+  } catch (const std::exception& exception) {
+    return Status::SinkDown(base::StrCat("the sink threw: ", exception.what()));
+  } catch (...) {
+    return Status::SinkDown("the sink threw something that is not a std::exception");
+  }
 }
 
 Result<std::unique_ptr<Relay>> StartRelay(const std::string& database, RelayOptions options,
                                           std::shared_ptr<Sink> sink,
                                           std::shared_ptr<RelayObserver> observer,
                                           const StoreWrapper& wrap) {
-  if (const auto problems = options.Problems(); !problems.empty()) {
-    return Status::Invalid(base::Join(problems, "; "));
-  }
-  if (sink == nullptr) return Status::Invalid("sink: is null");
+  OUTBOX_RETURN_IF_ERROR(Check(options, sink));
   if (options.relay_id.empty()) options.relay_id = MakeRelayId();
 
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, store::OpenBackend(database));
   OUTBOX_ASSIGN_OR_RETURN(
       auto store, backend->OpenRelay(StoreOptionsOf(options), Deadline::After(kOpenTimeout)));
   if (wrap) store = wrap(std::move(store));
-  // A sink that can never work is said now; one that is only away is waited for.
-  const Status opened = sink->Open(Deadline::After(options.dispatch_timeout));
-  if (!opened.ok() && opened.disposition() == Disposition::kPermanent) return opened;
-
   std::string table = backend->DisplayName(options.table);
   if (!options.destination.empty()) table += "/" + options.destination;
-  return std::unique_ptr<Relay>(std::make_unique<EngineRelay>(Engine::Start(
-      std::move(options), table, std::move(store), std::move(sink), std::move(observer))));
+  OUTBOX_ASSIGN_OR_RETURN(auto engine, Engine::Start(std::move(options), table, std::move(store),
+                                                     std::move(sink), std::move(observer)));
+  return std::unique_ptr<Relay>(std::make_unique<EngineRelay>(std::move(engine)));
 }
 
 }  // namespace relay

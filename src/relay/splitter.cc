@@ -13,11 +13,15 @@ using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kCallTimeout{30};
 constexpr std::chrono::minutes kCompleteEvery{1};
-constexpr std::size_t kCompleteBatch = 1000;
+constexpr std::size_t kCompletePage = 1000;
+// Pages are so many times as far apart as one of them takes.
+constexpr int kCompletePause = 20;
 // How long a lane that was active is waited for: while its messages may be in the others' way, and
 // while they are not.
 constexpr milliseconds kPatienceCrowded{100};
 constexpr milliseconds kPatience{1000};
+// How long a lane may go without, while those of others fill every round.
+constexpr milliseconds kStarvedMax{500};
 // While messages are left alone.
 constexpr milliseconds kLookAgain{50};
 constexpr std::chrono::seconds kGiveBackTimeout{5};
@@ -43,7 +47,8 @@ Splitter::Splitter(std::unique_ptr<store::SplitStore> store, message::Routes rou
                  ? std::move(board)
                  : std::make_shared<LaneBoard>(std::vector<std::string>(), SteadyClock::now())),
       random_(base::RandomBits()),
-      poll_delay_(options_.poll_min) {}
+      poll_delay_(options_.poll_min),
+      limit_(options_.batch_size) {}
 
 std::unique_ptr<Splitter> Splitter::Start(std::unique_ptr<store::SplitStore> store,
                                           message::Routes routes, SplitterOptions options,
@@ -107,7 +112,7 @@ void Splitter::Run() {
 store::SplitRequest Splitter::MakeRequest() {
   const bool in_the_way = crowded_ && board_->lanes() > 1;
   store::SplitRequest request{
-      .limit = options_.batch_size,
+      .limit = limit_,
       .lanes = board_->BeginRound(SteadyClock::now(), in_the_way ? kPatienceCrowded : kPatience)};
   // No more than what they take, unless messages of one that waits may be in the others' way.
   std::size_t room = 0;
@@ -117,6 +122,9 @@ store::SplitRequest Splitter::MakeRequest() {
     all_take = all_take && lane.claim.limit > 0;
   }
   if (lanes_only_ && all_take && room > 0) request.limit = std::min(request.limit, room);
+  if (starved_since_ && SteadyClock::now() - *starved_since_ >= kStarvedMax) {
+    for (store::LaneRequest& lane : request.lanes) lane.spills = true;
+  }
   return request;
 }
 
@@ -146,14 +154,20 @@ Splitter::Duration Splitter::SplitOnce() {
     board_->EndRound(false);
     return kLookAgain;
   }
+  const auto started = SteadyClock::now();
   const auto report = Split(request);
   if (!report.ok()) {
+    if (report.error().code() == Code::kDeadline) limit_ = std::max<std::size_t>(limit_ / 2, 1);
     const Duration wait = store_backoff_.Next(random_);
     observer_->OnStoreError(options_.table, "split", report.error(), wait);
     return wait;
   }
   store_backoff_.Reset();
   crowded_ = report->found >= request.limit;
+  if (crowded_ && SteadyClock::now() - started < kCallTimeout / 4) {
+    limit_ = std::min(limit_ * 2, options_.batch_size);
+  }
+  NoteStarving(request, *report);
   if (report->found > 0) lanes_only_ = report->messages == 0;
   if (report->messages == 0 && report->claims.empty()) {
     const Duration wait = poll_delay_;
@@ -163,6 +177,25 @@ Splitter::Duration Splitter::SplitOnce() {
   }
   poll_delay_ = options_.poll_min;
   return crowded_ && report->left_alone == 0 ? Duration{0} : poll_delay_;
+}
+
+// A lane that takes messages got none, since those that another has no room for fill the round.
+void Splitter::NoteStarving(const store::SplitRequest& request, const store::SplitReport& report) {
+  const bool spilled =
+      std::ranges::any_of(request.lanes, [](const auto& lane) { return lane.spills; });
+  const bool starving =
+      report.left_alone > 0 &&
+      std::ranges::any_of(request.lanes, [&](const store::LaneRequest& lane) {
+        return lane.claim.limit > 0 &&
+               std::ranges::none_of(report.claims, [&](const store::LaneClaim& left) {
+                 return left.destination == lane.destination;
+               });
+      });
+  if (!crowded_ || !(spilled || starving)) {
+    starved_since_.reset();
+  } else if (!starved_since_) {
+    starved_since_ = SteadyClock::now();
+  }
 }
 
 void Splitter::GiveBack(const std::vector<std::unique_ptr<store::Claim>>& claims,
@@ -179,14 +212,18 @@ void Splitter::GiveBack(const std::vector<std::unique_ptr<store::Claim>>& claims
 }
 
 void Splitter::CompleteLeftOver() {
-  complete_at_ = SteadyClock::now() + kCompleteEvery;
-  while (true) {
-    const auto done = store_->CompleteLeftOver(kCompleteBatch, Deadline::After(kCallTimeout));
-    if (!done.ok()) {
-      observer_->OnStoreError(options_.table, "complete", done.error(), kCompleteEvery);
-      return;
-    }
-    if (*done < kCompleteBatch) return;
+  const auto started = SteadyClock::now();
+  const auto done =
+      store_->CompleteLeftOver(complete_after_, kCompletePage, Deadline::After(kCallTimeout));
+  const auto now = SteadyClock::now();
+  complete_at_ = now + kCompleteEvery;
+  if (!done.ok()) {
+    observer_->OnStoreError(options_.table, "complete", done.error(), kCompleteEvery);
+  } else if (done->looked_at < kCompletePage) {
+    complete_after_ = 0;
+  } else {
+    complete_after_ = done->last_seq;
+    complete_at_ = now + kCompletePause * (now - started);
   }
 }
 

@@ -5,7 +5,8 @@
 // them on the board. One that takes no more at the moment is waited for a little, less when others
 // may have to wait with it; then its messages become deliveries, and hold up nobody.
 //
-// Once at the start and once a minute it also completes messages whose completion was cut off.
+// From the start on and again a minute after the last round it also completes messages whose
+// completion was cut off: page by page, for a small part of its time, however many wait.
 //
 // Threads: one of its own. Start, Stop and Wake may be called from any thread.
 #pragma once
@@ -14,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -67,7 +69,9 @@ class Splitter {
   Duration SplitOnce();
   store::SplitRequest MakeRequest();
   Result<store::SplitReport> Split(const store::SplitRequest& request);
+  void NoteStarving(const store::SplitRequest& request, const store::SplitReport& report);
   void GiveBack(const std::vector<std::unique_ptr<store::Claim>>& claims, Deadline deadline);
+  // A page of it.
   void CompleteLeftOver();
   void WatchForWork();
   // False when asked to stop.
@@ -83,8 +87,13 @@ class Splitter {
   Backoff store_backoff_;
   Duration poll_delay_;
   std::chrono::steady_clock::time_point complete_at_{};
+  std::int64_t complete_after_ = 0;
+  std::size_t limit_;  // batch_size, or less while such rounds do not end in time
   // The last batch was full: somebody's messages may wait behind those that were left alone.
   bool crowded_ = false;
+  // Since when a lane that takes messages has got none in crowded rounds. After a while those in
+  // the way become deliveries, until there is no crowd any more.
+  std::optional<std::chrono::steady_clock::time_point> starved_since_;
   // The last messages found were all for lanes.
   bool lanes_only_ = false;
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "base/text.h"
@@ -12,6 +13,16 @@ namespace outbox::sink {
 
 using base::StrCat;
 using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kShownBytesMax = 40;
+
+std::string Quoted(std::string_view value) {
+  return StrCat("'", base::CleanError(value, kShownBytesMax), "'");
+}
+
+}  // namespace
 
 const std::string* OptionReader::Find(std::string_view name) {
   known_.emplace_back(name);
@@ -38,7 +49,7 @@ std::size_t OptionReader::Number(std::string_view name, std::size_t fallback, st
   const char* const end = value->data() + value->size();
   const auto [stopped, error] = std::from_chars(value->data(), end, number);
   if (error != std::errc() || stopped != end || number < min || number > max) {
-    AddProblem(name, StrCat("is not a number between ", min, " and ", max));
+    AddProblem(name, StrCat(Quoted(*value), " is not a number between ", min, " and ", max));
     return fallback;
   }
   return number;
@@ -50,8 +61,9 @@ milliseconds OptionReader::Duration(std::string_view name, milliseconds fallback
   if (value == nullptr) return fallback;
   const auto duration = base::ParseDuration(*value);
   if (!duration.ok() || *duration < min || *duration > max) {
-    AddProblem(name, StrCat("is not a duration between ", base::FormatDuration(min), " and ",
-                            base::FormatDuration(max)));
+    AddProblem(name, StrCat(Quoted(*value), " is not a duration between ",
+                            base::FormatDuration(min), " and ", base::FormatDuration(max),
+                            duration.ok() ? "" : "; write it like 30s"));
     return fallback;
   }
   return *duration;
@@ -62,7 +74,7 @@ TextTemplate OptionReader::Template(std::string_view name, std::string_view fall
   if (parsed.ok()) return *parsed;
   const Status error = parsed.error();
   AddProblem(name, StrCat(error.message(), error.hint().empty() ? "" : "; ", error.hint()));
-  return *TextTemplate::Parse("");
+  return *TextTemplate::Parse(fallback);
 }
 
 std::size_t OptionReader::ChoiceIndex(std::string_view name,
@@ -71,7 +83,7 @@ std::size_t OptionReader::ChoiceIndex(std::string_view name,
   if (value == nullptr) return choices.size();
   const auto found = std::find(choices.begin(), choices.end(), *value);
   if (found == choices.end()) {
-    AddProblem(name, StrCat("is not one of ", base::Join(choices, ", ")));
+    AddProblem(name, StrCat(Quoted(*value), " is not one of ", base::Join(choices, ", ")));
   }
   return static_cast<std::size_t>(found - choices.begin());
 }
@@ -84,25 +96,34 @@ std::string OptionReader::Secret(std::string_view name) {
     AddProblem(name, StrCat("give one of ", name, ", ", name, "_env and ", name, "_file"));
     return "";
   }
-  if (plain != nullptr) return *plain;
-  if (variable != nullptr) {
-    const char* value = std::getenv(variable->c_str());
-    if (value == nullptr) {
-      AddProblem(StrCat(name, "_env"), StrCat("the environment has no ", *variable));
-      return "";
-    }
-    return value;
+  if (variable != nullptr) return SecretOfVariable(StrCat(name, "_env"), *variable);
+  if (path != nullptr) return SecretOfFile(StrCat(name, "_file"), *path);
+  if (plain == nullptr) return "";
+  if (plain->empty()) AddProblem(name, "is empty");
+  return *plain;
+}
+
+std::string OptionReader::SecretOfVariable(std::string_view option, const std::string& variable) {
+  const char* const value = std::getenv(variable.c_str());
+  if (value == nullptr) {
+    AddProblem(option, StrCat("the environment has no ", variable));
+    return "";
   }
-  if (path == nullptr) return "";
-  std::ifstream file(*path, std::ios::binary);
+  if (*value == '\0') AddProblem(option, StrCat(variable, " is empty"));
+  return value;
+}
+
+std::string OptionReader::SecretOfFile(std::string_view option, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) {
-    AddProblem(StrCat(name, "_file"), StrCat("can not read ", *path));
+    AddProblem(option, StrCat("can not read ", path));
     return "";
   }
   std::string secret = std::move(text).str();
   while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
+  if (secret.empty()) AddProblem(option, StrCat(path, " is empty"));
   return secret;
 }
 
@@ -115,27 +136,39 @@ std::vector<std::pair<std::string, std::string>> OptionReader::Prefixed(std::str
   return found;
 }
 
-void OptionReader::AddProblem(std::string_view option, std::string_view what) {
+void OptionReader::AddProblem(std::string_view option, std::string_view what,
+                              std::string_view remedy) {
   problems_.push_back(option.empty() ? std::string(what) : StrCat(option, ": ", what));
+  const bool known = std::find(remedies_.begin(), remedies_.end(), remedy) != remedies_.end();
+  if (!remedy.empty() && !known) remedies_.emplace_back(remedy);
 }
 
 Status OptionReader::Finish() const {
   std::vector<std::string> problems = problems_;
-  std::string hint;
+  std::vector<std::string> hints = remedies_;
+  std::string options_hint;
+  std::set<std::string_view> given;
   for (const auto& entry : uri_.options) {
     const std::string& option = entry.first;
-    const bool known = std::find(known_.begin(), known_.end(), option) != known_.end() ||
-                       std::any_of(prefixes_.begin(), prefixes_.end(),
-                                   [&](const auto& prefix) { return option.starts_with(prefix); });
-    if (known) continue;
+    if (std::find(known_.begin(), known_.end(), option) != known_.end()) {
+      if (!given.insert(option).second) problems.push_back(StrCat(option, ": is given twice"));
+      continue;
+    }
+    const bool prefixed = std::any_of(prefixes_.begin(), prefixes_.end(), [&](const auto& prefix) {
+      return option.starts_with(prefix);
+    });
+    if (prefixed) continue;
     const std::string_view nearest = base::Nearest(option, known_);
     problems.push_back(StrCat("there is no option '", option, "'",
                               nearest.empty() ? "" : StrCat(" (did you mean '", nearest, "'?)")));
-    hint = StrCat("options of ", uri_.scheme, ": ", base::Join(known_, ", "));
+    options_hint = known_.empty()
+                       ? StrCat(uri_.scheme, ": has no options")
+                       : StrCat("options of ", uri_.scheme, ": ", base::Join(known_, ", "));
   }
   if (problems.empty()) return Status::Ok();
+  if (!options_hint.empty()) hints.push_back(std::move(options_hint));
   return Status::Invalid(StrCat("the ", uri_.scheme, ": sink: ", base::Join(problems, "; ")))
-      .WithHint(hint);
+      .WithHint(base::Join(hints, "; "));
 }
 
 }  // namespace outbox::sink

@@ -46,26 +46,29 @@ class OptionReader {
 
   // A secret by one of three ways: NAME itself, NAME_env (the name of an environment variable) or
   // NAME_file (the path of a file; its last line break is not part of the secret). Empty when
-  // absent.
+  // absent; one that is given and empty is a problem: nobody wants to go without it unawares.
   std::string Secret(std::string_view name);
 
   // The options whose names begin with `prefix`, without it.
   std::vector<std::pair<std::string, std::string>> Prefixed(std::string_view prefix);
 
-  // A problem that the sink itself has found. `option` may be empty.
-  void AddProblem(std::string_view option, std::string_view what);
+  // A problem that the sink itself has found. `option` may be empty; `remedy` becomes a hint.
+  void AddProblem(std::string_view option, std::string_view what, std::string_view remedy = "");
 
   // Fails with every problem found, options that nobody has read among them.
   Status Finish() const;
 
  private:
   const std::string* Find(std::string_view name);
+  std::string SecretOfVariable(std::string_view option, const std::string& variable);
+  std::string SecretOfFile(std::string_view option, const std::string& path);
   std::size_t ChoiceIndex(std::string_view name, const std::vector<std::string>& choices);
 
   const SinkUri& uri_;
   std::vector<std::string> known_;
   std::vector<std::string> prefixes_;
   std::vector<std::string> problems_;
+  std::vector<std::string> remedies_;  // each once
 };
 
 }  // namespace outbox::sink

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -21,17 +22,17 @@ constexpr std::array kKinds{
     SinkKind{"stdout", "stdout:", MakeStdoutSink},
     SinkKind{"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     SinkKind{"null", "null:", MakeNullSink},
-    SinkKind{"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, Reach::kConnect, 5672},
-    SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, Reach::kTls, 5671},
-    SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink,
-             Reach::kResolve, 80},
-    SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink,
-             Reach::kResolve, 443},
-    SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink, Reach::kConnect, 9092},
-    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink, Reach::kConnect, 4222},
-    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink, Reach::kConnect, 4222},
-    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink, Reach::kConnect, 6379},
-    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink, Reach::kTls, 6379},
+    SinkKind{"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, AmqpWay},
+    SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, AmqpWay},
+    SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink, HttpWay,
+             MakeObservedHttpSink},
+    SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink, HttpWay,
+             MakeObservedHttpSink},
+    SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink, KafkaWay},
+    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink, NatsWay},
+    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink, NatsWay},
+    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink, RedisWay},
+    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink, RedisWay},
 };
 
 Status UnknownScheme(std::string_view scheme) {
@@ -58,10 +59,12 @@ const SinkKind* FindSinkKind(std::string_view scheme) noexcept {
   return nullptr;
 }
 
-Result<std::shared_ptr<Sink>> OpenSink(std::string_view text) {
+Result<std::shared_ptr<Sink>> OpenSink(std::string_view text, ConnectObserver observer) {
   OUTBOX_ASSIGN_OR_RETURN(const SinkUri uri, SinkUri::Parse(text));
   const SinkKind* kind = FindSinkKind(uri.scheme);
-  return kind != nullptr ? kind->make(uri) : UnknownScheme(uri.scheme);
+  if (kind == nullptr) return UnknownScheme(uri.scheme);
+  const bool observed = observer && kind->make_observed != nullptr;
+  return observed ? kind->make_observed(uri, std::move(observer)) : kind->make(uri);
 }
 
 }  // namespace outbox::sink

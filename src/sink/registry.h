@@ -3,32 +3,28 @@
 // A new sink is one line in registry.cc: nothing registers itself.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 
 #include "outbox/sink.h"
 #include "outbox/status.h"
+#include "sink/net/connect_step.h"
+#include "sink/net/way.h"
 #include "sink/uri.h"
 
 namespace outbox::sink {
-
-// How far `outboxd sink test` can look at the way to a destination before the sink itself tries.
-enum class Reach : std::uint8_t {
-  kLocal,    // there is no way to look at
-  kResolve,  // its name only: where the sink may connect to is the sink's to decide
-  kConnect,  // a TCP connection
-  kTls,      // TLS from the first byte
-};
 
 struct SinkKind {
   std::string_view scheme;
   std::string_view usage;  // for help: "file:PATH[?fsync=always|never]"
   // Checks the address and makes a sink; connects nothing.
   Result<std::shared_ptr<Sink>> (*make)(const SinkUri& uri);
-  Reach reach = Reach::kLocal;
-  int port = 0;  // the default one
+  // How its servers are reached; null when it has none.
+  Result<Way> (*way)(const SinkUri& uri) = nullptr;
+  // One that tells how its connections are made; null when only a probe can find that out.
+  Result<std::shared_ptr<Sink>> (*make_observed)(const SinkUri& uri,
+                                                 ConnectObserver observer) = nullptr;
 };
 
 // The kind of a scheme; null when there is none.
@@ -37,7 +33,7 @@ const SinkKind* FindSinkKind(std::string_view scheme) noexcept;
 std::span<const SinkKind> SinkKinds() noexcept;
 
 // The sink that `uri` addresses, ready for Sink::Open. An unknown scheme is kInvalidArgument, and
-// the hint lists those that are known.
-Result<std::shared_ptr<Sink>> OpenSink(std::string_view uri);
+// the hint lists those that are known. The observer is for the kinds that can be observed.
+Result<std::shared_ptr<Sink>> OpenSink(std::string_view uri, ConnectObserver observer = {});
 
 }  // namespace outbox::sink

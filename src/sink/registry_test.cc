@@ -103,6 +103,23 @@ TEST(SinkRegistry, NeverRepeatsAPasswordInItsErrors) {
   }
 }
 
+TEST(SinkRegistry, EverySinkSaysTheSameOfAFileForTls) {
+  for (const auto& [address, prefix] :
+       std::map<std::string, std::string>{{"amqps://h/?exchange=x&", ""},
+                                          {"https://h/?", "outbox."},
+                                          {"kafka://h?tls=true&", ""},
+                                          {"natss://h?", ""},
+                                          {"rediss://h?", ""}}) {
+    for (const std::string option : {"tls_ca", "tls_cert"}) {
+      const Status status = OpenSink(address + prefix + option + "=/no/such.pem").error();
+      EXPECT_EQ(status.code(), Code::kInvalidArgument) << address;
+      EXPECT_THAT(status.message(), HasSubstr(" sink: " + prefix + option +
+                                              ": can not read /no/such.pem: No such file"));
+      EXPECT_EQ(status.hint(), "it must be a PEM file that this user may read") << address;
+    }
+  }
+}
+
 TEST(SinkRegistry, RefusesWhatASinkDoesNotTake) {
   for (const char* uri : {"stdout:x", "null:x", "null:?a=b", "file:", "file://host/x",
                           "file:x?fsnyc=always", "file:x?fsync=perhaps"}) {

@@ -74,12 +74,26 @@ TEST(OptionReader, NamesEveryProblemAtOnce) {
                    std::chrono::minutes(1));
   options.Choice("size", 0, {{"small", 1}, {"big", 2}});
   options.Template("key", "{topic}");
-  EXPECT_THAT(options.Finish().message(),
-              AllOf(HasSubstr("flag: is not one of true, false"),
-                    HasSubstr("number: is not a number between 1 and 10"),
-                    HasSubstr("wait: is not a duration between 1s and 1m"),
-                    HasSubstr("size: is not one of small, big"), HasSubstr("did you mean {topic}?"),
-                    HasSubstr("there is no option 'nmber' (did you mean 'number'?)")));
+  EXPECT_THAT(
+      options.Finish().message(),
+      AllOf(HasSubstr("flag: 'perhaps' is not one of true, false"),
+            HasSubstr("number: '11' is not a number between 1 and 10"),
+            HasSubstr("wait: 'soon' is not a duration between 1s and 1m; write it like 30s"),
+            HasSubstr("size: 'huge' is not one of small, big"), HasSubstr("did you mean {topic}?"),
+            HasSubstr("there is no option 'nmber' (did you mean 'number'?)")));
+}
+
+TEST(OptionReader, RefusesAnOptionThatIsGivenTwice) {
+  const SinkUri uri = Parsed("x:?text=a&text=b&kafka.x=1&kafka.x=2");
+  OptionReader options(uri);
+  options.Text("text", "");
+  options.Prefixed("kafka.");
+  EXPECT_EQ(options.Finish().message(), "the x: sink: text: is given twice");
+}
+
+TEST(OptionReader, SaysWhenThereAreNoOptions) {
+  const SinkUri uri = Parsed("x:?text=a");
+  EXPECT_EQ(OptionReader(uri).Finish().hint(), "x: has no options");
 }
 
 TEST(OptionReader, TakesSecretsFromEnvironmentAndFile) {
@@ -98,6 +112,12 @@ TEST(OptionReader, TakesSecretsFromEnvironmentAndFile) {
   EXPECT_EQ(read("x:?password_file=" + folder.File("secret")), "from file");
   EXPECT_THAT(read("x:?password_env=OUTBOX_ABSENT"), HasSubstr("the environment has no"));
   EXPECT_THAT(read("x:?password_file=/absent"), HasSubstr("can not read /absent"));
+  setenv("OUTBOX_TEST_SECRET", "", 1);
+  std::ofstream(folder.File("empty")) << "\n";
+  EXPECT_THAT(read("x:?password="), HasSubstr("password: is empty"));
+  EXPECT_THAT(read("x:?password_env=OUTBOX_TEST_SECRET"),
+              HasSubstr("password_env: OUTBOX_TEST_SECRET is empty"));
+  EXPECT_THAT(read("x:?password_file=" + folder.File("empty")), HasSubstr("is empty"));
   EXPECT_THAT(read("x:?password=hunter2&password_env=OUTBOX_TEST_SECRET"),
               AllOf(HasSubstr("give one of"), Not(HasSubstr("hunter2"))));
 }
@@ -110,6 +130,11 @@ TEST(TextTemplate, PutsFieldsIn) {
   message.key = "k";
   EXPECT_EQ(TextTemplate::Parse("x.{topic}.{key}{tenant_id}.{{y}}")->Render(message),
             "x.a.b.c.v1.k.{y}");
+}
+
+TEST(TextTemplate, ShowsWhatStandsBetweenTheFields) {
+  EXPECT_EQ(TextTemplate::Parse("a b/{topic}{{")->Sample(), "a b/x{");
+  EXPECT_EQ(TextTemplate::Parse("")->Sample(), "");
 }
 
 TEST(TextTemplate, NamesWhatItDoesNotKnow) {

@@ -84,4 +84,13 @@ std::string TextTemplate::Render(const Message& message) const {
   return text;
 }
 
+std::string TextTemplate::Sample() const {
+  std::string text;
+  for (const Part& part : parts_) {
+    text += part.literal;
+    if (part.field != nullptr) text += 'x';
+  }
+  return text;
+}
+
 }  // namespace outbox::sink

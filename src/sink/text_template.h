@@ -22,6 +22,9 @@ class TextTemplate {
 
   // A field without a value is empty text.
   std::string Render(const Message& message) const;
+  // With "x" for every field: shows at the start whether the text between fields can be part of a
+  // name at all.
+  std::string Sample() const;
 
  private:
   using Field = void (*)(const Message&, std::string&);  // appends to the text

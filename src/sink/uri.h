@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "outbox/status.h"
 
 namespace outbox::sink {
@@ -24,7 +25,6 @@ struct SinkUri {
   static Result<SinkUri> Parse(std::string_view text);
 };
 
-// "a%20b" becomes "a b"; a % without two hex digits after it stands for itself.
-std::string PercentDecode(std::string_view text);
+using base::PercentDecode;
 
 }  // namespace outbox::sink

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,7 +27,8 @@ class Session {
  public:
   virtual ~Session() = default;
   virtual Executor& executor() = 0;
-  virtual Status Begin() = 0;
+  // Without a deadline each statement has its own, of some minutes; with one, none outlasts it.
+  virtual Status Begin(std::optional<Deadline> deadline = std::nullopt) = 0;
   virtual Status Commit() = 0;
   virtual void Rollback() noexcept = 0;
   // Runs a statement of the caller's own (the demo's business rows).

@@ -47,6 +47,12 @@ struct StoredMessage {
   std::vector<Delivery> deliveries;  // of a message that was split; filled in by Get only
 };
 
+// Nothing for what is never due by itself: a dead message, and one that was split, whose deliveries
+// have the times that matter.
+std::optional<Timestamp> AvailableAt(const StoredMessage& stored) noexcept;
+// Of a message that was split, the most that one of its deliveries took.
+int AttemptsOf(const StoredMessage& stored) noexcept;
+
 struct ListPage {
   // pending and processing: next due first; dead: oldest first; delivered: newest first; in a
   // tenant's scope or by aggregate: newest first.
@@ -70,7 +76,7 @@ struct TableStats {
   // estimate unless an exact count was asked for; those of a tenant are counted up to a limit, and
   // are at least `delivered` when that is not exact.
   std::int64_t pending = 0;     // due or not
-  std::int64_t due = 0;         // of those, available now
+  std::int64_t due = 0;         // of those, available now; and deliveries that are, see below
   std::int64_t retrying = 0;    // of pending, with attempts behind them
   std::int64_t processing = 0;  // leased
   std::int64_t stale = 0;       // of those, with an expired lease
@@ -78,7 +84,10 @@ struct TableStats {
   std::int64_t delivered = 0;
   bool delivered_exact = false;
   bool capped = false;                                  // the counts above stopped at the limit
-  std::optional<std::chrono::milliseconds> oldest_age;  // of the oldest message that is due
+  std::optional<std::chrono::milliseconds> oldest_age;  // of the oldest that is due
+  // A message that was split is `processing` until all its deliveries are decided. In the counts of
+  // a whole table `due` and `oldest_age` are also about these, up to 1,000 for each destination, so
+  // that one destination that stands still shows.
 };
 
 // The same in the words of the tenants' API: failed waits for a retry, pending was never tried.
@@ -102,6 +111,8 @@ struct RepairResult {
   };
   Outcome outcome = Outcome::kNotFound;
   std::optional<MessageStatus> status;  // as it was found
+  // Of one that is being delivered: it can be repaired when its lease has expired.
+  std::optional<Timestamp> locked_until;
 };
 
 class InspectStore {
@@ -124,10 +135,13 @@ class InspectStore {
   virtual Result<TableStats> Stats(const Scope& scope, bool exact, Deadline deadline) = 0;
 
   // Retry: failed or dead → pending, attempts 0, available now; last_error stays until the next
-  // outcome. Of a message that was split, only destinations that did not succeed are tried again.
-  // Delete: pending or dead rows. Rows in other states, and rows that somebody holds, are left
-  // alone.
-  // With an audit (else null) a change is recorded in its own transaction.
+  // outcome. Of a message that was split, only destinations that did not succeed are tried again;
+  // also of one that is still under way, or delivered, though a delivery is dead: by its id, and
+  // with the dead that a filter takes.
+  // Delete: pending or dead rows.
+  // A row whose lease expired counts as failed, by its id: its relay is gone, or it can not settle
+  // it any more. Rows in other states, and rows that somebody holds, are left alone. With an audit
+  // (else null) a change is recorded in its own transaction.
   virtual Result<RepairResult> RetryOne(const Scope& scope, const Uuid& id, const Audit* audit,
                                         Deadline deadline) = 0;
   virtual Result<RepairResult> DeleteOne(const Scope& scope, const Uuid& id, const Audit* audit,

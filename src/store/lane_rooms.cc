@@ -15,7 +15,7 @@ LaneRooms::Decision LaneRooms::Decide(std::span<const message::Routes::Target> t
   if (targets.size() > 1 || ordered || split_before) return {Way::kDeliveries};
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     if (lanes_[lane].destination != target.destination) continue;
-    if (rooms_[lane] == 0) return {Way::kWait};
+    if (rooms_[lane] == 0) return {lanes_[lane].spills ? Way::kDeliveries : Way::kWait};
     --rooms_[lane];
     return {Way::kLane, lane};
   }

@@ -53,7 +53,9 @@ struct ListFilter {
   bool whole = false;  // with payload and headers; then at most kWholeLimitMax rows
 };
 
-// Rows of one status, failed or dead, oldest first (dead) or next due first (failed).
+// Rows of one status, failed or dead, oldest first (dead) or next due first (failed). To be
+// retried, dead are also those with a dead delivery, whatever becomes of the others; they come
+// last, and their errors are found as "sink: error".
 struct RepairFilter {
   ListStatus status = ListStatus::kDead;
   std::string topic;

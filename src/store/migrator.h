@@ -32,6 +32,18 @@ struct MigrateOptions {
   bool discard_undelivered = false;
 };
 
+// An option of a table that was changed.
+struct Switched {
+  std::string name;   // "topics", "notify" or "tenant_isolation"
+  std::string value;  // "strict", "relaxed", "on" or "off"
+};
+
+// What Up did; nothing at all when the table was as asked for.
+struct Migrated {
+  std::vector<int> applied;        // numbers, oldest first
+  std::vector<Switched> switched;  // of a new table: what differs from the defaults
+};
+
 struct MigrationState {
   int number = 0;
   std::string name;  // "create_outbox"
@@ -50,10 +62,9 @@ class Migrator {
   virtual ~Migrator() = default;
 
   virtual Result<TableSchema> Inspect(const std::string& table, Deadline deadline) = 0;
-  // Returns the numbers applied, oldest first; empty when there was nothing to do.
-  virtual Result<std::vector<int>> Up(const MigrateOptions& options, Deadline deadline) = 0;
-  // Removes the table. kConflict when it holds undelivered messages and discarding was not asked
-  // for.
+  virtual Result<Migrated> Up(const MigrateOptions& options, Deadline deadline) = 0;
+  // Removes the table, and the records of one that somebody dropped. kConflict when it holds
+  // undelivered messages and discarding was not asked for.
   virtual Result<std::vector<int>> Down(const MigrateOptions& options, Deadline deadline) = 0;
   // The statements Up would run on an empty database, for teams with a migration tool of their own.
   virtual Result<std::string> Print(const MigrateOptions& options) = 0;

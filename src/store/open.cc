@@ -1,3 +1,4 @@
+#include "base/mask_address.h"
 #include "base/text.h"
 #include "store/backend.h"
 #if OUTBOX_WITH_POSTGRES
@@ -47,8 +48,8 @@ Result<std::unique_ptr<Backend>> OpenBackend(const std::string& address) {
     return NotBuilt("PostgreSQL");
 #endif
   }
-  return Status::Invalid(
-             base::StrCat("db: '", base::CleanError(address, 120), "' is not a database address"))
+  return Status::Invalid(base::StrCat("db: '", base::Truncate(base::MaskAddress(address), 120),
+                                      "' is not a database address"))
       .WithHint(std::string(kHint));
 }
 

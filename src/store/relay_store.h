@@ -68,12 +68,14 @@ class Claim {
 
   // Records outcomes for some of the messages; each message at most once. In one statement.
   // kRetry or kInDoubt: nothing is known to have been recorded; call again with the same outcomes
-  // (messages that were recorded after all are then reported lost). kPermanent: the claim is void,
-  // its rows are free again.
+  // (messages that were recorded after all are then reported lost). kPermanent: nothing was
+  // recorded, and the same outcomes will not be; by lease, some of them may. A transaction claim is
+  // void then, its rows are free again.
   virtual Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) = 0;
 
   // Makes the lease of the messages not settled yet last `lease` from now.
-  // Returns the indexes of those that are no longer ours.
+  // Returns the indexes of those that are no longer ours. A transaction claim that fails to answer
+  // in time is lost with its connection.
   virtual Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds lease,
                                                     Deadline deadline) = 0;
 };
@@ -97,8 +99,11 @@ class Watch {
 struct RelayStoreTraits {
   // Claims that may be open at once. 1 where a claim holds the database's only write lock.
   std::size_t claims_max = 64;
-  // False where leases do not apply (transaction claims): Extend has nothing to do.
+  // False where the outcomes of a claim are written together, by the commit that ends it
+  // (transaction claims).
   bool leases = true;
+  // True where a claim ends by itself some time after its lease, unless it is extended.
+  bool expires = true;
   // True where WatchForWork costs producers nothing, so that it is always worth using.
   bool watch_is_free = false;
 };
@@ -140,6 +145,8 @@ struct RelayStoreOptions {
   bool keep_delivered = true;
   bool async_ack = false;
   AttemptHistory attempt_history = AttemptHistory::kOff;
+  // Of a message that was split: the errors of its deliveries, together.
+  std::size_t last_error_bytes_max = 2048;
 };
 
 }  // namespace outbox::store

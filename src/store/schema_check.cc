@@ -1,13 +1,45 @@
 #include "store/schema_check.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace outbox::store {
 
 using base::StrCat;
 
+namespace {
+
+constexpr std::size_t kShownMax = 10;
+
+// A schema that names share would make all of them look alike.
+std::string_view WithoutSchema(std::string_view table) {
+  return table.substr(table.rfind('.') + 1);
+}
+
+}  // namespace
+
 std::string MigrateHint(std::string_view table) {
   return StrCat("run: outboxd migrate up --table ", table);
+}
+
+std::string AbsentHint(std::string_view table, const Result<std::vector<std::string>>& known) {
+  if (!known.ok() || known->empty()) return MigrateHint(table);
+  if (std::ranges::find(*known, table) != known->end()) {
+    return StrCat("it was dropped or renamed without outboxd: outboxd migrate up --table ", table,
+                  " makes it anew, outboxd migrate down --table ", table, " forgets it");
+  }
+  std::vector<std::string> names;
+  for (const std::string& each : *known) names.emplace_back(WithoutSchema(each));
+  const auto nearest = std::ranges::find(names, base::Nearest(WithoutSchema(table), names));
+  if (nearest != names.end()) {
+    return StrCat("did you mean ", (*known)[static_cast<std::size_t>(nearest - names.begin())],
+                  "?");
+  }
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(known->size(), kShownMax));
+  return StrCat("outbox tables: ", base::Join({known->begin(), known->begin() + shown}, ", "),
+                known->size() > kShownMax ? ", …" : "",
+                "; to create this one: outboxd migrate up --table ", table);
 }
 
 Status RequireOurs(const TableSchema& schema, std::string_view table) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "outbox/status.h"
 #include "store/migrator.h"
@@ -21,5 +22,10 @@ Status RequireCurrent(const TableSchema& schema, std::string_view table);
 
 // "run: outboxd migrate up --table …"
 std::string MigrateHint(std::string_view table);
+
+// For a table that does not exist: of those that do, the one that was meant, or what there is. Who
+// misspelt a name should not create the table. One that is known and does not exist was removed
+// behind our back. MigrateHint when none is known.
+std::string AbsentHint(std::string_view table, const Result<std::vector<std::string>>& known);
 
 }  // namespace outbox::store

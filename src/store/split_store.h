@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ struct SplitOptions {
   bool keep_delivered = true;
   // Notes attempts that were cut off, of messages in their own rows.
   AttemptHistory attempt_history = AttemptHistory::kOff;
+  std::size_t last_error_bytes_max = 2048;  // as RelayStoreOptions'
   // The relays of this process for which messages may be leased in their own rows; each has a
   // destination.
   std::vector<RelayStoreOptions> lanes;
@@ -39,8 +41,10 @@ struct SplitOptions {
 // What the relay of a destination takes now, of messages that go to it alone.
 struct LaneRequest {
   std::string destination;
-  // A limit of 0: no more at the moment, but soon. Its messages are left alone.
+  // A limit of 0: no more at the moment, but soon. What is beyond the limit is left alone.
   ClaimRequest claim;
+  // What is beyond the limit becomes deliveries instead: it is in the way of other lanes.
+  bool spills = false;
 };
 
 struct LaneClaim {
@@ -63,6 +67,13 @@ struct SplitReport {
   std::vector<LaneClaim> claims;  // at most one for each lane
 };
 
+// A page of the messages that were split.
+struct LeftOverReport {
+  std::size_t looked_at = 0;
+  std::size_t completed = 0;
+  std::int64_t last_seq = 0;  // of those looked at
+};
+
 class SplitStore {
  public:
   virtual ~SplitStore() = default;
@@ -73,9 +84,11 @@ class SplitStore {
   virtual Result<SplitReport> Split(const message::Routes& routes, const SplitRequest& request,
                                     Deadline deadline) = 0;
 
-  // Completes messages whose deliveries are decided but whose completion was cut off by a crash.
-  // Returns how many.
-  virtual Result<std::size_t> CompleteLeftOver(std::size_t limit, Deadline deadline) = 0;
+  // Looks at up to `limit` messages that were split, from behind `after_seq` on, and completes
+  // those that should be: their completion was cut off by a crash, or somebody deleted deliveries.
+  // Fewer looked at than asked for: that was the end.
+  virtual Result<LeftOverReport> CompleteLeftOver(std::int64_t after_seq, std::size_t limit,
+                                                  Deadline deadline) = 0;
 
   // Destinations that have deliveries waiting, whether or not they still have a route.
   virtual Result<std::vector<std::string>> WaitingDestinations(Deadline deadline) = 0;

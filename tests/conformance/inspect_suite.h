@@ -410,6 +410,43 @@ TEST_P(InspectSuite, ARetryWhileAMessageIsDeliveredChangesNothingAndLosesNothing
   EXPECT_EQ(Row(id).message.attempt, 2);
 }
 
+TEST_P(InspectSuite, AMessageWhoseLeaseExpiredCanBeRepaired) {
+  std::vector<Uuid> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(EnqueueFor(mine_));
+  const auto relay = OpenRelay();
+  const auto claim = Next(*relay, 100, 1ms);
+  ASSERT_THAT(claim->messages(), SizeIs(4));
+  const auto done = [&](auto repair) {
+    return Eventually([&] { return repair() == RepairOutcome::kDone; });
+  };
+  EXPECT_TRUE(done([&] { return RetryOne(my_, ids[0]); }));
+  EXPECT_EQ(StatusOf(ids[0]), MessageStatus::kPending);
+  EXPECT_EQ(Row(ids[0]).message.attempt, 0);
+  EXPECT_FALSE(Row(ids[0]).locked_until.has_value());
+  EXPECT_TRUE(done([&] { return DeleteOne(my_, ids[1]); }));
+  EXPECT_EQ(*inspect().Delete(all_, {.filter = store::RepairFilter{.status = ListStatus::kFailed}},
+                              true, 100, Soon()),
+            0U)
+      << "a filter takes what a list with it shows";
+  EXPECT_EQ(*inspect().Delete(all_, {.ids = {ids[2]}}, true, 100, Soon()), 1U);
+  EXPECT_EQ(*inspect().Delete(all_, {.ids = {ids[2]}}, false, 100, Soon()), 1U);
+  EXPECT_EQ(*inspect().Retry(all_, {.ids = {ids[3]}}, false, 100, Soon()), 1U);
+  EXPECT_THAT(SettleAll(*claim, Kind::kDelivered), SizeIs(4)) << "the lease is lost";
+  for (const int i : {1, 2}) EXPECT_FALSE(fixture().Find(ids[i]).has_value());
+  EXPECT_THAT(NextFound(*relay)->messages(), SizeIs(2));
+}
+
+TEST_P(InspectSuite, ARefusalSaysUntilWhenAMessageIsLeased) {
+  const Uuid id = Make(mine_, ListStatus::kProcessing);
+  for (const auto& refused : {inspect().RetryOne(my_, id, nullptr, Soon()),
+                              inspect().DeleteOne(my_, id, nullptr, Soon())}) {
+    ASSERT_OK(refused);
+    EXPECT_EQ(refused->outcome, RepairOutcome::kRefused);
+    EXPECT_EQ(refused->locked_until, Row(id).locked_until);
+    EXPECT_TRUE(refused->locked_until.has_value());
+  }
+}
+
 TEST_P(InspectSuite, RetriesRacingADeliveryLoseAndRepeatNothing) {
   constexpr int kMessages = 20;
   constexpr int kClaimsEach = 4;

@@ -21,24 +21,10 @@ namespace outbox::testing {
 class NatsServer {
  public:
   // Users app (may do everything) and narrow (publishes orders.> only), password secret.
-  static std::unique_ptr<NatsServer> Start(std::string more_config = {}) {
-    std::unique_ptr<NatsServer> server(new NatsServer);
-    server->server_ = Server::Start(
-        {.command = {"nats-server", "-c", "{folder}/nats.conf"},
-         .files = {{"nats.conf",
-                    "listen: 127.0.0.1:{port}\n"
-                    "jetstream { store_dir: \"{folder}/store\" }\n"
-                    "authorization { users = [\n"
-                    "  { user: app, password: secret }\n"
-                    "  { user: narrow, password: secret,\n"
-                    "    permissions: { publish: \"orders.>\", subscribe: \"_INBOX.>\" } }\n"
-                    "  { user: deaf, password: secret,\n"
-                    "    permissions: { publish: \">\", subscribe: \"nothing\" } }\n"
-                    "] }\n" +
-                        std::move(more_config)}}});
-    if (server->server_ == nullptr) return nullptr;
-    return server;
+  static std::unique_ptr<NatsServer> Start(const std::string& more_config = {}) {
+    return StartWith("jetstream { store_dir: \"{folder}/store\" }\n" + more_config);
   }
+  static std::unique_ptr<NatsServer> StartWithoutJetStream() { return StartWith({}); }
 
   static std::unique_ptr<NatsServer> StartWithTls() {
     auto certificates = std::make_unique<Certificates>();
@@ -103,6 +89,8 @@ class NatsServer {
  private:
   using Options = base::UniqueHandle<natsOptions, natsOptions_Destroy>;
 
+  static constexpr std::int64_t kAnswerMs = 30'000;
+
   // A connection for one question.
   struct Client {
     explicit Client(const NatsServer& server) {
@@ -112,6 +100,7 @@ class NatsServer {
       natsOptions_SetURL(raw, base::StrCat("nats://", server.address()).c_str());
       natsOptions_SetUserInfo(raw, "app", "secret");
       natsOptions_SetAllowReconnect(raw, false);
+      natsOptions_SetTimeout(raw, kAnswerMs);
       if (server.certificates_ != nullptr) {
         natsOptions_SetSecure(raw, true);
         natsOptions_SkipServerVerification(raw, true);
@@ -119,8 +108,11 @@ class NatsServer {
       natsConnection* made = nullptr;
       if (natsConnection_Connect(&made, raw) != NATS_OK) return;
       connection.reset(made);
+      jsOptions patient;
+      jsOptions_Init(&patient);
+      patient.Wait = kAnswerMs;
       jsCtx* context = nullptr;
-      natsConnection_JetStream(&context, made, nullptr);
+      natsConnection_JetStream(&context, made, &patient);
       js.reset(context);
     }
     base::UniqueHandle<natsConnection, natsConnection_Destroy> connection;
@@ -128,6 +120,24 @@ class NatsServer {
   };
 
   NatsServer() = default;
+
+  static std::unique_ptr<NatsServer> StartWith(const std::string& config) {
+    std::unique_ptr<NatsServer> server(new NatsServer);
+    server->server_ = Server::Start(
+        {.command = {"nats-server", "-c", "{folder}/nats.conf"},
+         .files = {{"nats.conf",
+                    "listen: 127.0.0.1:{port}\n"
+                    "authorization { users = [\n"
+                    "  { user: app, password: secret }\n"
+                    "  { user: narrow, password: secret,\n"
+                    "    permissions: { publish: \"orders.>\", subscribe: \"_INBOX.>\" } }\n"
+                    "  { user: deaf, password: secret,\n"
+                    "    permissions: { publish: \">\", subscribe: \"nothing\" } }\n"
+                    "] }\n" +
+                        config}}});
+    if (server->server_ == nullptr) return nullptr;
+    return server;
+  }
 
   static Stored Read(natsMsg* raw) {
     const base::UniqueHandle<natsMsg, natsMsg_Destroy> message(raw);

@@ -3,6 +3,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,40 +20,30 @@ namespace outbox::testing {
 class RedisServer {
  public:
   // Every write is on disk before it is answered. User app, password secret.
-  static std::unique_ptr<RedisServer> Start(std::string more_config = {}, int tls_port = 0) {
+  static std::unique_ptr<RedisServer> Start(const std::string& more_config = {}) {
     std::unique_ptr<RedisServer> server(new RedisServer);
-    server->server_ = Server::Start(
-        {.command = {"redis-server", "{folder}/redis.conf"},
-         .ready =
-             [tls_port](int port) { return Accepts(port) && (tls_port == 0 || Accepts(tls_port)); },
-         .files = {{"redis.conf",
-                    "port {port}\nbind 127.0.0.1\ndir {folder}\nsave \"\"\n"
-                    "appendonly yes\nappendfsync always\n"
-                    "user app on >secret ~* &* +@all\n" +
-                        std::move(more_config)}}});
-    if (server->server_ == nullptr) return nullptr;
-    server->tls_port_ = tls_port;
+    if (!server->StartWith(more_config, [](int port) { return Accepts(port); })) return nullptr;
     return server;
   }
 
   // The same with TLS on a second port.
   static std::unique_ptr<RedisServer> StartWithTls(const std::string& more_config = {}) {
-    auto certificates = std::make_unique<Certificates>();
-    if (!certificates->ok()) return nullptr;
-    const int port = FreePort();
-    const std::string config =
-        base::StrCat("tls-port ", port, "\ntls-cert-file ", certificates->File("server.pem"),
-                     "\ntls-key-file ", certificates->File("server.key"), "\ntls-ca-cert-file ",
-                     certificates->File("ca.pem"), "\n", more_config);
-    auto server = Start(config, port);
-    if (server == nullptr) return nullptr;
-    server->certificates_ = std::move(certificates);
+    std::unique_ptr<RedisServer> server(new RedisServer);
+    server->certificates_ = std::make_unique<Certificates>();
+    if (!server->certificates_->ok()) return nullptr;
+    const int tls_port = server->tls_port_.number();
+    const std::string config = base::StrCat(
+        "tls-port ", tls_port, "\ntls-cert-file ", server->certificates_->File("server.pem"),
+        "\ntls-key-file ", server->certificates_->File("server.key"), "\ntls-ca-cert-file ",
+        server->certificates_->File("ca.pem"), "\n", more_config);
+    const auto ready = [tls_port](int port) { return Accepts(port) && Accepts(tls_port); };
+    if (!server->StartWith(config, ready)) return nullptr;
     return server;
   }
 
   Server& process() { return *server_; }
   std::string address() const { return base::StrCat("127.0.0.1:", server_->port()); }
-  std::string tls_address() const { return base::StrCat("127.0.0.1:", tls_port_); }
+  std::string tls_address() const { return base::StrCat("127.0.0.1:", tls_port_.number()); }
   std::string ca_file() const { return certificates_->File("ca.pem"); }
   const Certificates& certificates() const { return *certificates_; }
 
@@ -96,6 +87,17 @@ class RedisServer {
 
   RedisServer() = default;
 
+  bool StartWith(const std::string& more_config, std::function<bool(int port)> ready) {
+    server_ = Server::Start({.command = {"redis-server", "{folder}/redis.conf"},
+                             .ready = std::move(ready),
+                             .files = {{"redis.conf",
+                                        "port {port}\nbind 127.0.0.1\ndir {folder}\nsave \"\"\n"
+                                        "appendonly yes\nappendfsync always\n"
+                                        "user app on >secret ~* &* +@all\n" +
+                                            more_config}}});
+    return server_ != nullptr;
+  }
+
   static std::string Text(const redisReply& reply) { return {reply.str, reply.len}; }
 
   Reply Command(const std::vector<std::string>& words) {
@@ -114,7 +116,7 @@ class RedisServer {
 
   std::unique_ptr<Certificates> certificates_;
   std::unique_ptr<Server> server_;
-  int tls_port_ = 0;
+  const ReservedPort tls_port_;
 };
 
 }  // namespace outbox::testing

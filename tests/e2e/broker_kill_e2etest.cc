@@ -122,7 +122,10 @@ TEST_F(RedisEndToEnd, AServerKilledUnderLoadLosesNothing) {
 TEST_F(RedisEndToEnd, WithDedupeAServerKilledUnderLoadRepeatsNothing) {
   OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
   ASSERT_TRUE(Start());
-  BrokerKills kills(*stage, server_->process(), {.sink = Sink() + "?dedupe=1h"});
+  // Half a transaction at the end of its file is added by Redis 7.0 at its second start, in doubt
+  // or not.
+  BrokerKills kills(*stage, server_->process(),
+                    {.sink = Sink() + "?dedupe=1h", .tears_writes = false});
   ASSERT_NO_FATAL_FAILURE(kills.Run());
   kills.ExpectNothingLost("Redis with dedupe killed", Judge(*stage), 0);
 }

@@ -7,13 +7,18 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <thread>
 
 #include "base/text.h"
+#include "cli/terminal.h"
 #include "tests/e2e/support/dialects.h"
 #include "tests/e2e/support/scratch_database.h"
 #include "tests/e2e/support/terminal.h"
+#include "tests/support/chatterbox.h"
+#include "tests/support/http_server.h"
+#include "tests/support/listener.h"
 #include "tests/support/process.h"
 
 namespace outbox::testing {
@@ -41,6 +46,15 @@ class Commands {
     environment.try_emplace("OUTBOX_DB", scratch_->url());
     return Process::Run(arguments,
                         {.environment = std::move(environment), .standard_input = input});
+  }
+  // The same, its streams led elsewhere by the shell: "> /dev/full".
+  Finished OutboxdWith(const std::string& redirection,
+                       const std::vector<std::string>& arguments) const {
+    std::vector<std::string> command{
+        "bash", "-c", base::StrCat("\"$@\" ", redirection, "; exit ${PIPESTATUS[0]}"), "bash",
+        OUTBOXD_PATH};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return Process::Run(command, {.environment = {{"OUTBOX_DB", scratch_->url()}}});
   }
   // The output of a command that must succeed.
   std::string Ok(const std::vector<std::string>& arguments, const std::string& input = "") const {
@@ -75,7 +89,9 @@ class Commands {
   // leave it, and a relay that allows no second one finds it.
   void Kill(const std::string& id) const {
     Sql("UPDATE orders_outbox SET attempts = 1 WHERE id = '" + id + "'");
-    Ok({"relay", "--table", "orders_outbox", "--sink", "null:", "--max-attempts", "1", "--drain"});
+    ExpectFailure(
+        {"relay", "--table", "orders_outbox", "--sink", "null:", "--max-attempts", "1", "--drain"},
+        kFailed, "1 message went dead", "outboxd list --status dead");
     ASSERT_EQ(Stats().at("dead"), 1);
   }
   void Sql(const std::string& statement) const {
@@ -118,7 +134,7 @@ OUTBOX_ON_EVERY_DIALECT(CliOnEveryDatabase);
 
 TEST_F(CliTest, PrintsItsVersion) {
   EXPECT_THAT(Ok({"version"}), StartsWith("outboxd "));
-  EXPECT_THAT(Ok({"--version"}), Not(IsEmpty()));
+  EXPECT_EQ(Ok({"--version"}), Ok({"version"}));
   EXPECT_TRUE(OkJson({"version"}).at("version").is_string());
 }
 
@@ -133,8 +149,41 @@ TEST_F(CliTest, HelpListsEveryCommand) {
 
 TEST_F(CliTest, RefusesUnknownCommandsAndFlags) {
   ExpectFailure({"stast"}, kUsage, "there is no command 'stast'", "did you mean 'stats'?");
-  ExpectFailure({"stats", "--tabel", "x"}, kUsage, "--tabel", "outboxd stats --help");
+  ExpectFailure({"stats", "--tabel", "x"}, kUsage, "outboxd: stats has no flag --tabel\n",
+                "did you mean --table? outboxd stats --help");
+  ExpectFailure({"migrate", "up", "--table", "x", "--tpics=strict"}, kUsage,
+                "outboxd: migrate up has no flag --tpics\n",
+                "did you mean --topics? outboxd migrate up --help");
+  ExpectFailure({"migrate", "up", "--x", "y"}, kUsage, "outboxd: migrate up has no flag --x\n",
+                "hint: outboxd migrate up --help");
+  ExpectFailure({"sink", "test", "null:", "--tpic", "x"}, kUsage,
+                "outboxd: sink test has no flag --tpic\n", "did you mean --topic?");
+  ExpectFailure({"migrate", "upp", "--table", "x"}, kUsage, "outboxd: migrate has no command 'upp'",
+                "did you mean up? outboxd migrate --help");
+  ExpectFailure({"stats", "this", "that"}, kUsage, "outboxd: stats does not take: this that");
+  ExpectFailure({"migrate", "up"}, kUsage, "--table is required", "outboxd migrate up --help");
   ExpectFailure({}, kUsage, "subcommand is required");
+}
+
+TEST_F(CliTest, KnowsWhoWantsToReplay) {
+  ExpectFailure({"replay", "x"}, kUsage, "there is no command 'replay'", "outboxd retry");
+}
+
+TEST_F(CliTest, HelpIsNoWiderThanTheTerminal) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{}, {"relay"}, {"list"}, {"migrate", "up"}, {"sink", "test"}}) {
+    std::vector<std::string> help = command;
+    help.emplace_back("--help");
+    for (const std::string& line : base::Split(Ok(help), '\n')) {
+      EXPECT_LE(cli::DisplayWidth(line), 80u) << line;
+    }
+    help.insert(help.begin(), OUTBOXD_PATH);
+    Terminal terminal(help, 60);
+    EXPECT_EQ(terminal.Wait(), 0);
+    for (const std::string& line : base::Split(terminal.screen(), '\n')) {
+      EXPECT_LE(cli::DisplayWidth(base::Trim(line)), 60u) << line;
+    }
+  }
 }
 
 TEST_F(CliTest, AsksForADatabase) {
@@ -143,27 +192,99 @@ TEST_F(CliTest, AsksForADatabase) {
   EXPECT_THAT(finished.standard_error, HasSubstr("no database is given\nhint: set OUTBOX_DB"));
 }
 
+TEST_F(CliTest, SaysThatAFlagBelongsBehindTheCommand) {
+  ExpectFailure({"--db", "sqlite:x.db", "stats"}, kUsage,
+                "outboxd: --db: stands before the command\n", "outboxd stats --db");
+  ExpectFailure({"--json", "stats"}, kUsage, "outboxd: --json: stands before the command\n",
+                "write --json after the command");
+  ExpectFailure({"migrate", "--table=x", "up"}, kUsage, "--table: stands before the command",
+                "outboxd migrate up --table");
+}
+
+TEST_F(CliTest, OutputThatCanNotBeWrittenIsAFailure) {
+  MigrateUp();
+  for (int i = 0; i < 30; ++i) Enqueue();
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"list"},
+           {"list", "--json"},
+           {"stats"},
+           {"stats", "--json"},
+           {"relays"},
+           {"relays", "--json"},
+           {"config"},
+           {"migrate", "print", "--table", "orders_outbox"},
+           {"enqueue", "--table", "orders_outbox", "--topic", kTopic, "--payload", "{}"},
+           {"version"},
+           {"--version"},
+           {"relay", "--help"}}) {
+    const Finished full = OutboxdWith("> /dev/full", command);
+    EXPECT_EQ(full.exit_code, kFailed) << base::Join(command, " ");
+    EXPECT_THAT(full.standard_error,
+                HasSubstr("outboxd: standard output: No space left on device\n"));
+    const Finished closed = OutboxdWith(">&-", command);
+    EXPECT_EQ(closed.exit_code, kFailed) << base::Join(command, " ");
+    EXPECT_THAT(closed.standard_error, HasSubstr("outboxd: standard output: "));
+    // Who ends reading has read what it wanted.
+    const Finished gone = OutboxdWith("| true", command);
+    EXPECT_EQ(gone.exit_code, 0) << base::Join(command, " ");
+    EXPECT_THAT(gone.standard_error, IsEmpty());
+  }
+}
+
 // --- migrate ---
 
 TEST_P(CliOnEveryDatabase, MigratesUpOnceAndDownOnce) {
   EXPECT_THAT(Ok({"migrate", "up", "--table", "orders_outbox"}), HasSubstr("applied migration 1"));
   EXPECT_EQ(Ok({"migrate", "up", "--table", "orders_outbox"}), "orders_outbox: nothing to do\n");
-  const Json status = OkJson({"migrate", "status", "--table", "orders_outbox"});
+  const auto table_status = [&] {
+    return OkJson({"migrate", "status", "--table", "orders_outbox"}).at("tables").at(0);
+  };
+  const Json status = table_status();
   EXPECT_EQ(status.at("exists"), true);
   EXPECT_EQ(status.at("state"), "up to date");
   EXPECT_THAT(Ok({"migrate", "status"}), HasSubstr("orders_outbox"));
   EXPECT_THAT(Ok({"migrate", "print", "--table", "orders_outbox"}), HasSubstr("CREATE TABLE"));
-  EXPECT_THAT(Ok({"migrate", "down", "--table", "orders_outbox"}),
+  EXPECT_THAT(Ok({"migrate", "down", "--table", "orders_outbox", "--yes"}),
               HasSubstr("reverted migration 1"));
-  EXPECT_EQ(OkJson({"migrate", "status", "--table", "orders_outbox"}).at("exists"), false);
+  EXPECT_EQ(table_status().at("exists"), false);
+  EXPECT_TRUE(OkJson({"migrate", "status"}).at("tables").empty());
 }
 
 TEST_P(CliOnEveryDatabase, MigrateDownKeepsUndeliveredMessages) {
   MigrateUp();
   Enqueue();
-  ExpectFailure({"migrate", "down", "--table", "orders_outbox"}, kFailed, "orders_outbox");
+  ExpectFailure({"migrate", "down", "--table", "orders_outbox", "--yes"}, kFailed, "orders_outbox");
   EXPECT_EQ(Stats().at("pending"), 1);
-  Ok({"migrate", "down", "--table", "orders_outbox", "--discard-undelivered"});
+  Ok({"migrate", "down", "--table", "orders_outbox", "--discard-undelivered", "--yes"});
+}
+
+TEST_P(CliOnEveryDatabase, MigrateDownAsksFirst) {
+  MigrateUp();
+  ExpectFailure({"migrate", "down", "--table", "orders_outbox"}, kUsage, "nobody is here to ask");
+  EXPECT_EQ(OkJson({"migrate", "status"}).at("tables").at(0).at("exists"), true);
+}
+
+TEST_F(CliTest, MigrateDownIsRefusedOnAnotherMachine) {
+  ExpectFailure({"migrate", "down", "--table", "orders_outbox", "--yes", "--db",
+                 "postgres://db.example/shop"},
+                kFailed, "is not on this machine", "--allow-remote");
+}
+
+TEST_F(CliTest, MigrateTakesTheDatabaseThatIsNamedNotThatOfTheEnvironment) {
+  Ok({"migrate", "up", "--table", "orders_outbox", "--db", "sqlite:" + File("named.db")});
+  EXPECT_TRUE(std::filesystem::exists(File("named.db")));
+  EXPECT_FALSE(std::filesystem::exists(File("shop.db")));
+}
+
+TEST_P(CliOnEveryDatabase, MigrateUpTellsWhichOptionsItSwitched) {
+  MigrateUp();
+  const std::vector<std::string> relax{"migrate",       "up",       "--table",
+                                       "orders_outbox", "--topics", "relaxed"};
+  EXPECT_EQ(Ok(relax), "orders_outbox: topics: relaxed\n");
+  EXPECT_EQ(Ok(relax), "orders_outbox: nothing to do\n");
+  const Json strict = OkJson({"migrate", "up", "--table", "orders_outbox", "--topics", "strict"});
+  EXPECT_EQ(strict.at("switched").at("topics"), "strict");
+  EXPECT_TRUE(strict.at("applied").empty());
 }
 
 TEST_F(CliTest, MigrateRefusesHostileTableNames) {
@@ -235,7 +356,9 @@ TEST_P(CliOnEveryDatabase, EnqueueRefusesBadMessagesAndWritesNothing) {
   ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{}", "--id", "7"}), kUsage,
                 "'7' is not a UUID");
   ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{}", "--delay", "soon"}), kUsage,
-                "'soon' is not a duration", "200ms");
+                "--delay: 'soon' is not a duration", "200ms");
+  ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{}", "--event-version", "two"}), kUsage,
+                "outboxd: --event-version: 'two' is not a number", "outboxd enqueue --help");
   ExpectFailure(enqueue({"--topic", kTopic, "--payload", "{}", "--header", "x"}), kUsage,
                 "--header");
   ExpectFailure(enqueue({}), kFailed, "1 line refused", "",
@@ -243,7 +366,52 @@ TEST_P(CliOnEveryDatabase, EnqueueRefusesBadMessagesAndWritesNothing) {
                              std::string((1 << 20) + 1, 'x'), "\"}\n"));
   ExpectFailure(enqueue({}), kFailed, "1 line refused", "",
                 base::StrCat(R"({"topic":")", kTopic, R"(","payload":{},"key":"a\u0000b"})", "\n"));
+  ExpectFailure(enqueue({}), kFailed, "1 line refused", "",
+                std::string("{}\0\"", 4) + std::string(3000, 'a') + "\n");
+  // The table has the last word, with the same exit code.
+  ExpectFailure(enqueue({"--topic", "A", "--payload", "{}", "--topics", "relaxed"}), kUsage,
+                "topic");
   EXPECT_EQ(Stats().at("pending"), 0);
+}
+
+TEST_P(CliOnEveryDatabase, LargeMessagesAreEnqueuedInSeveralTransactions) {
+  MigrateUp();
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  std::string input;
+  for (int i = 0; i < 20; ++i) {
+    input += base::StrCat(R"({"topic":")", kTopic, R"(","payload":")", std::string(kMiB - 100, 'x'),
+                          "\"}\n");
+  }
+  input += "{\n";  // takes its batch along, and none before
+  ExpectFailure({"enqueue", "--table", "orders_outbox"}, kFailed, "1 line refused",
+                "nothing from line 18 on was enqueued", input);
+  EXPECT_EQ(Stats().at("pending"), 17);
+}
+
+TEST_F(CliTest, EnqueueIgnoresNoFlagOfAMessage) {
+  MigrateUp();
+  ExpectFailure({"enqueue", "--table", "orders_outbox", "--payload", "{}"}, kUsage,
+                "--payload: goes with --topic only", "JSON lines on standard input");
+  ExpectFailure({"enqueue", "--table", "orders_outbox", "--event-version", "2"}, kUsage,
+                "--event-version: goes with --topic only");
+  ExpectFailure({"enqueue", "--table", "orders_outbox", "--topic", "", "--payload", "{}"}, kUsage,
+                "topic");
+  EXPECT_EQ(Stats().at("pending"), 0);
+}
+
+TEST_F(CliTest, EnqueueFailsOnInputItCanNotRead) {
+  MigrateUp();
+  const std::vector<std::string> enqueue{"enqueue", "--table", "orders_outbox"};
+  const Finished folder = OutboxdWith("< /", enqueue);
+  EXPECT_EQ(folder.exit_code, kFailed);
+  EXPECT_THAT(folder.standard_error, AllOf(HasSubstr("outboxd: standard input: Is a directory\n"),
+                                           HasSubstr("hint: nothing from line 1 on was enqueued")));
+  const Finished closed = OutboxdWith("<&-", enqueue);
+  EXPECT_EQ(closed.exit_code, kFailed);
+  EXPECT_THAT(closed.standard_error, HasSubstr("outboxd: standard input: "));
+  const Finished empty = OutboxdWith("< /dev/null", enqueue);
+  EXPECT_EQ(empty.exit_code, 0);
+  EXPECT_THAT(empty.standard_output, HasSubstr("enqueued 0 messages"));
 }
 
 // --- the wrong database, table or schema ---
@@ -260,6 +428,21 @@ TEST_P(CliOnEveryDatabase, NamesATableThatDoesNotExist) {
   }
 }
 
+TEST_P(CliOnEveryDatabase, AMisspeltTableIsNotToBeCreated) {
+  MigrateUp("other_outbox");
+  MigrateUp();
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"stats", "--table", "order_outbox"},
+        {"list", "--table", "order_outbox"},
+        {"show", "--table", "order_outbox", "00000000-0000-7000-8000-000000000000"},
+        {"pause", "--table", "order_outbox"},
+        {"relay", "--table", "order_outbox", "--sink", "null:", "--drain"}}) {
+    ExpectFailure(command, kFailed, "order_outbox", "did you mean " + Named("orders_outbox") + "?");
+  }
+  ExpectFailure({"stats", "--table", "quite_unlike"}, kFailed, "quite_unlike",
+                "outbox tables: " + Named("orders_outbox") + ", " + Named("other_outbox"));
+}
+
 TEST_P(CliOnEveryDatabase, NamesATableThatIsNotOurs) {
   MigrateUp();
   Sql("CREATE TABLE invoices (id INTEGER PRIMARY KEY)");
@@ -272,7 +455,7 @@ TEST_P(CliOnEveryDatabase, EveryCommandRefusesASchemaOlderOrNewerThanItself) {
   const std::string id = Enqueue();
   const std::string table = Named("orders_outbox");
   const std::string records = Pick("outbox.migration", "outbox_migration");
-  const int latest = OkJson({"migrate", "status"}).at("version_latest");
+  const int latest = OkJson({"migrate", "status"}).at("tables").at(0).at("version_latest");
   Ok({"token", "--new-secret", File("secret")});
   std::ofstream(File("serve.toml"))
       << "database = \"" << scratch_->url() << "\"\n[service]\nlisten = \"127.0.0.1:0\"\n"
@@ -375,6 +558,11 @@ TEST_P(CliOnEveryDatabase, RelayRefusesWhatItCanNotDo) {
   ExpectFailure({"relay", "--table", "orders_outbox"}, kUsage, "has no sink");
   ExpectFailure({"relay", "--sink", "null:"}, kUsage, "no table to deliver from", "--table");
   ExpectFailure({"relay", "--route", "orders_outbox"}, kUsage, "--route");
+  ExpectFailure(
+      {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "5"}, kUsage,
+      "--timeout: '5' is not a duration", "60s");
+  ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "null:", "--topics", ""}, kUsage,
+                "flag --topics: relay.topics: has no pattern");
   ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "null:", "--batch-size", "0"},
                 kUsage, "flag --batch-size: relay.batch_size: 0 is not between");
   ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "null:", "--poll-interval", "30s"},
@@ -386,8 +574,40 @@ TEST_P(CliOnEveryDatabase, RelayDrainFailsInTimeWhenTheSinkStaysAway) {
   Enqueue();
   ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "file:/dev/full", "--drain",
                  "--timeout", "2s"},
-                kFailed, "messages are left");
+                kFailed, "1 message is left in " + Named("orders_outbox") + ": ",
+                "outboxd sink test");
   EXPECT_EQ(Stats().at("pending"), 1);
+}
+
+TEST_P(CliOnEveryDatabase, RelayDrainTellsThatItsTableIsPaused) {
+  MigrateUp();
+  Enqueue();
+  Ok({"pause", "--table", "orders_outbox", "--reason", "stock-taking"});
+  ExpectFailure(
+      {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "2s"},
+      kFailed, "1 message is left in " + Named("orders_outbox") + ": it is paused by ",
+      "outboxd resume --table " + Named("orders_outbox"));
+}
+
+TEST_F(CliTest, RelayDrainTellsWhatTheDatabaseSaidLast) {
+  MigrateUp();
+  Enqueue();
+  Sql("CREATE TRIGGER closed BEFORE UPDATE OF processed_at ON orders_outbox "
+      "BEGIN SELECT RAISE(ABORT, 'the books are closed'); END");
+  const Finished finished = Outboxd(
+      {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "2s"});
+  EXPECT_EQ(finished.exit_code, kFailed);
+  EXPECT_THAT(finished.standard_error,
+              AllOf(HasSubstr("\noutboxd: 1 message is left in orders_outbox: "),
+                    HasSubstr("the books are closed"), Not(HasSubstr("sink test"))));
+}
+
+TEST_F(CliTest, RelayOffersOnlyFlagsThatHaveAnEffect) {
+  const std::string help = Ok({"relay", "--help"});
+  EXPECT_THAT(help, AllOf(HasSubstr("--batch-size"), HasSubstr("[500]")));
+  for (const char* flag : {"--unrouted", "--completion", "--dead-retention", "--audit-retention"}) {
+    EXPECT_THAT(help, Not(HasSubstr(flag)));
+  }
 }
 
 TEST_P(CliOnEveryDatabase, RelayEndsWhenNobodyReadsItsOutput) {
@@ -466,6 +686,57 @@ TEST_F(CliTest, ConfigPrintsRoutesAndWhatASinkHasOfItsOwn) {
   EXPECT_THAT(json.dump(), Not(HasSubstr("hunter2")));
 }
 
+TEST_F(CliTest, ConfigChecksWhatServeWouldRefuse) {
+  std::ofstream(File("sinks.toml"))
+      << "database = \"postgres://u@h/d\"\n"
+         "[[sink]]\nname = \"mq\"\naddress = \"amqp://u@h?password_env=OUTBOXD_NO_SUCH\"\n"
+         "[[sink]]\nname = \"cache\"\naddress = \"redis://h?steam=x\"\n"
+         "[[route]]\ntable = \"orders_outbox\"\ntopics = \"#\"\nsinks = [\"mq\", \"cache\"]\n";
+  const Finished refused = Outboxd({"config", "--config", File("sinks.toml")});
+  EXPECT_EQ(refused.exit_code, kUsage);
+  EXPECT_THAT(refused.standard_output, HasSubstr("orders_outbox\tdelivered by routes"));
+  EXPECT_THAT(refused.standard_error,
+              AllOf(HasSubstr("sinks.toml:4: sink 'mq': "), HasSubstr("has no OUTBOXD_NO_SUCH"),
+                    HasSubstr("sinks.toml:7: sink 'cache': "), HasSubstr("'stream'?")));
+  std::ofstream(File("none.toml")) << "[[table]]\nname = \"orders_outbox\"\n";
+  ExpectFailure({"config", "--config", File("none.toml")}, kUsage, "has no sink");
+}
+
+TEST_F(CliTest, ConfigChecksTheDatabaseAndTheFilesOfTheService) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"OUTBOX_DB", "foo:bar"},
+      {"OUTBOX_DB", "host=h passwort=hunter2"},
+      {"OUTBOX_SERVICE_CORS_ORIGINS", "foo"},
+      {"OUTBOX_SERVICE_AUTH_SECRET_FILE", File("none")},
+      {"OUTBOX_SERVICE_AUTH_SECRET_ENV", "OUTBOXD_NO_SUCH"},
+      {"OUTBOX_SERVICE_AUTH_PUBLIC_KEYS", File("none")},
+      {"OUTBOX_SERVICE_TLS_CERTIFICATE", File("none")},
+  };
+  std::map<std::string, std::string> good{{"OUTBOX_RELAY_TABLES", "orders_outbox"},
+                                          {"OUTBOX_RELAY_SINK", "null:"},
+                                          {"OUTBOX_SERVICE_LISTEN", "127.0.0.1:0"}};
+  auto without_keys = good;
+  without_keys["OUTBOX_SERVICE_AUTH_NONE"] = "true";
+  EXPECT_EQ(Outboxd({"config"}, "", without_keys).exit_code, 0);
+  for (const auto& [name, value] : cases) {
+    auto environment = name.find("AUTH_") == std::string::npos ? without_keys : good;
+    environment[name] = value;
+    if (name.ends_with("CERTIFICATE")) environment["OUTBOX_SERVICE_TLS_KEY"] = value;
+    const Finished refused = Outboxd({"config"}, "", environment);
+    EXPECT_EQ(refused.exit_code, kUsage) << name << "=" << value << refused.standard_error;
+    EXPECT_THAT(refused.standard_output + refused.standard_error, Not(HasSubstr("hunter2")));
+  }
+}
+
+TEST_F(CliTest, ConfigShowsNoSecrets) {
+  const Finished finished =
+      Outboxd({"config"}, "",
+              {{"OUTBOX_RELAY_SINK",
+                "https://h/x?outbox.bearer=hunter2&outbox.header.x-auth=hunter3&sig=hunter4"}});
+  EXPECT_THAT(finished.standard_output,
+              AllOf(HasSubstr("outbox.bearer=***"), Not(HasSubstr("hunter"))));
+}
+
 // --- sinks ---
 
 TEST_F(CliTest, SinkTestTellsEachStepAndTheFirstThatFails) {
@@ -483,7 +754,93 @@ TEST_F(CliTest, SinkTestTellsEachStepAndTheFirstThatFails) {
   EXPECT_THAT(away.standard_output + away.standard_error, Not(HasSubstr("hunter2")));
   ExpectFailure({"sink", "test", "gopher://x"}, kUsage, "unknown sink scheme", "known sinks");
   ExpectFailure({"sink", "test", "redis://h?strem=x"}, kUsage, "did you mean 'stream'?");
-  ExpectFailure({"sink", "test", "null:", "--timeout", "soon"}, kUsage, "'soon' is not a duration");
+  ExpectFailure({"sink", "test", "null:", "--timeout", "soon"}, kUsage,
+                "--timeout: 'soon' is not a duration");
+}
+
+TEST_F(CliTest, SinkTestNeedsOneOfSeveralServers) {
+  // One is away, the other hangs up.
+  const Listener server;
+  std::thread hangs_up([&] {
+    for (int connection; (connection = server.Accept()) >= 0;) close(connection);
+  });
+  const std::string port = std::to_string(server.port());
+  const Finished away = Outboxd(
+      {"sink", "test", "redis://127.0.0.1:1,127.0.0.1:" + port + "?stream=s", "--timeout", "30s"});
+  server.Shutdown();
+  hangs_up.join();
+  EXPECT_THAT(away.standard_output,
+              AllOf(HasSubstr("away    connect"), HasSubstr("127.0.0.1:1: Connection refused"),
+                    HasSubstr("127.0.0.1:" + port + ": 127.0.0.1"), HasSubstr("FAILED  auth")));
+  EXPECT_THAT(
+      Outboxd({"sink", "test", "redis://127.0.0.1:1?stream=s", "--timeout", "2s"}).standard_error,
+      HasSubstr("hint: is the server up"));
+}
+
+TEST_F(CliTest, SinkTestTellsHowAWebhookIsReached) {
+  const Certificate certificate = MakeCertificate("IP:127.0.0.1");
+  std::ofstream(File("ca.pem")) << certificate.certificate;
+  const auto server = HttpServer::Start({.certificate = certificate});
+  ASSERT_NE(server, nullptr);
+  const std::string uri = server->url() + "/hook?outbox.allow=127.0.0.0/8";
+  const std::string trusted = uri + "&outbox.tls_ca=" + File("ca.pem");
+  EXPECT_THAT(Ok({"sink", "test", trusted}),
+              AllOf(HasSubstr("ok      resolve"), HasSubstr("ok      connect"),
+                    HasSubstr("ok      tls"), HasSubstr("TLSv1."), HasSubstr("ok      confirm")));
+  EXPECT_EQ(OkJson({"sink", "test", trusted}).at("steps").size(), 4u);
+  EXPECT_EQ(server->requests().size(), 2u);
+
+  const Finished unknown = Outboxd({"sink", "test", uri});
+  EXPECT_EQ(unknown.exit_code, kFailed);
+  EXPECT_THAT(unknown.standard_output, AllOf(HasSubstr("FAILED  tls"), Not(HasSubstr("confirm"))));
+  EXPECT_THAT(unknown.standard_error, HasSubstr("outbox.tls_ca"));
+
+  Terminal terminal({OUTBOXD_PATH, "sink", "test", trusted}, 80);
+  EXPECT_EQ(terminal.Wait(), 0);
+  const std::regex colours("\x1b\\[[0-9;]*m");
+  for (const std::string& line : base::Split(terminal.screen(), '\n')) {
+    const std::string text = std::regex_replace(std::string(base::Trim(line)), colours, "");
+    EXPECT_LE(cli::DisplayWidth(text), 80u) << text;
+  }
+}
+
+TEST_F(CliTest, SinkTestGoesNowhereThatTheGuardRefuses) {
+  const auto server = HttpServer::Start({});
+  ASSERT_NE(server, nullptr);
+  const Finished refused = Outboxd({"sink", "test", server->url()});
+  EXPECT_EQ(refused.exit_code, kFailed);
+  EXPECT_THAT(refused.standard_output, HasSubstr("FAILED  connect"));
+  EXPECT_THAT(refused.standard_error, HasSubstr("address not allowed"));
+  EXPECT_EQ(server->connections(), 0u);
+}
+
+TEST_F(CliTest, SinkTestSaysWhichSchemeAPortIsFor) {
+  const auto secure = HttpServer::Start({.certificate = MakeCertificate("IP:127.0.0.1")});
+  ASSERT_NE(secure, nullptr);
+  const Chatterbox plain("HTTP/1.1 400 Bad Request\r\n\r\n");
+  const std::string secure_at = base::StrCat("127.0.0.1:", secure->port());
+  const std::string plain_at = base::StrCat("127.0.0.1:", plain.port());
+  const std::string allow = "/?outbox.allow=127.0.0.0/8";
+  for (const auto& [uri, hint] : std::map<std::string, std::string>{
+           {"http://" + secure_at + allow, secure_at + " speaks TLS: write https:"},
+           {"redis://u:hunter2@" + secure_at, secure_at + " speaks TLS: write rediss:"},
+           {"amqp://u:hunter2@" + secure_at + "/?exchange=x",
+            secure_at + " speaks TLS: write amqps:"},
+           {"kafka://" + secure_at, secure_at + " speaks TLS: add tls=true"},
+           {"https://" + plain_at + allow, "does not speak TLS at this port: write http:"}}) {
+    const Finished finished = Outboxd({"sink", "test", uri, "--timeout", "5s"});
+    EXPECT_EQ(finished.exit_code, kFailed) << uri;
+    EXPECT_THAT(finished.standard_error, HasSubstr("hint: ")) << uri;
+    EXPECT_THAT(finished.standard_error, HasSubstr(hint)) << uri;
+    EXPECT_THAT(finished.standard_output + finished.standard_error, Not(HasSubstr("hunter2")));
+  }
+}
+
+TEST_F(CliTest, SinkTestSaysWhatIsWrongWithASecret) {
+  ExpectFailure({"sink", "test", "https://h/x?outbox.secret=abc"}, kUsage,
+                "outbox.secret: does not begin with whsec_");
+  ExpectFailure({"sink", "test", "stdout:", "--json"}, kUsage, "standard output");
+  ExpectFailure({"sink", "test", "null:", "--timeout", "0s"}, kUsage, "leaves no time");
 }
 
 // --- looking ---
@@ -546,13 +903,95 @@ TEST_P(CliOnEveryDatabase, ShowsOneMessage) {
   ExpectFailure({"show", "seven"}, kUsage, "'seven' is not a message id");
 }
 
+TEST_P(CliOnEveryDatabase, NoTextOfAMessageReachesTheTerminalAsACommand) {
+  MigrateUp();
+  const std::string id =
+      OkJson({"enqueue", "--table", "orders_outbox", "--topic", kTopic, "--payload",
+              "{\n\t\"n\": 1}", "--key", "\x1b[31mRED", "--aggregate-id",
+              "\xC2\x9b"
+              "2J",
+              "--header", "h=\x1b]0;x\x07"})
+          .at("id");
+  Sql(std::string("UPDATE orders_outbox SET last_error = 'a' || ") + Pick("chr(27)", "char(27)") +
+      " || '[2Jb'");
+  Ok({"pause", "--table", "orders_outbox", "--reason", "\x1b[31mred"});
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"show", id}, {"list"}, {"relays"}}) {
+    const Finished finished = Outboxd(command);
+    EXPECT_EQ(finished.exit_code, 0) << finished.standard_error;
+    const std::string text = finished.standard_output + finished.standard_error;
+    EXPECT_THAT(text,
+                AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07")), Not(HasSubstr("\xC2\x9b"))));
+  }
+  EXPECT_THAT(Ok({"show", id}),
+              AllOf(HasSubstr("key             [31mRED\n"), HasSubstr("last_error     a [2Jb\n"),
+                    HasSubstr("payload        {\n\t\"n\": 1}\n")));
+  EXPECT_EQ(OkJson({"show", id}).at("key"), "\x1b[31mRED");
+}
+
+TEST_P(CliOnEveryDatabase, ATableThatIsGoneHidesNoOther) {
+  MigrateUp();
+  MigrateUp("other_outbox");
+  const std::string id = Enqueue();
+  const std::string gone = Named("a_outbox");
+  MigrateUp("a_outbox");
+  Sql("ALTER TABLE a_outbox RENAME TO kept");
+  const Json tables = OkJson({"stats"}).at("tables");
+  ASSERT_EQ(tables.size(), 3u);
+  EXPECT_EQ(tables.at(0), Json({{"table", gone}, {"exists", false}}));
+  EXPECT_EQ(tables.at(1).at("pending"), 1);
+  EXPECT_THAT(Ok({"stats"}),
+              AllOf(HasSubstr(gone + "\tabsent\t"), HasSubstr("orders_outbox\t1\t")));
+  EXPECT_THAT(Ok({"show", id}), HasSubstr(id));
+  ExpectFailure({"stats", "--table", "a_outbox"}, kFailed, "does not exist");
+}
+
+TEST_P(CliOnEveryDatabase, ADeadMessageIsNotDue) {
+  MigrateUp();
+  const std::string id = Enqueue();
+  EXPECT_THAT(Ok({"show", id}), HasSubstr("available_at"));
+  EXPECT_TRUE(OkJson({"show", id}).contains("available_at"));
+  Kill(id);
+  EXPECT_THAT(Ok({"show", id}), AllOf(HasSubstr("dead"), Not(HasSubstr("available_at"))));
+  EXPECT_FALSE(OkJson({"show", id}).contains("available_at"));
+  EXPECT_FALSE(OkJson({"list"}).at("messages").at(0).contains("available_at"));
+}
+
+TEST_P(CliOnEveryDatabase, TablesFitTheTerminal) {
+  MigrateUp();
+  Ok({"enqueue", "--table", "orders_outbox", "--topic", kTopic, "--payload", "{}", "--key",
+      "世界世界世界"});
+  const std::string id = Enqueue();
+  Kill(id);
+  for (const int columns : {60, 80, 120}) {
+    for (const char* command : {"list", "stats", "relays"}) {
+      Terminal terminal({OUTBOXD_PATH, command, "--db", scratch_->url()}, columns);
+      EXPECT_EQ(terminal.Wait(), 0) << terminal.screen();
+      const std::string text =
+          std::regex_replace(terminal.screen(), std::regex("\x1b\\[[0-9]*m|\r"), "");
+      for (const std::string& line : base::Split(text, '\n')) {
+        EXPECT_LE(static_cast<int>(cli::DisplayWidth(line)), columns) << line;
+      }
+      if (command == std::string("list")) {
+        EXPECT_THAT(text, HasSubstr(id)) << "to be copied";
+      }
+    }
+  }
+}
+
+TEST_P(CliOnEveryDatabase, PipesHaveAHeaderEvenOfNothing) {
+  MigrateUp();
+  EXPECT_THAT(Ok({"list"}), StartsWith("SEQ\tID\t"));
+  EXPECT_THAT(Ok({"relays"}), StartsWith("TABLE\tSINK\t"));
+}
+
 // --- repairing ---
 
 TEST_P(CliOnEveryDatabase, RetriesDeadMessagesOnlyWhenToldSo) {
   MigrateUp();
   const std::string id = Enqueue();
   Kill(id);
-  ExpectFailure({"retry", "--table", "orders_outbox", id}, kUsage, "would change 1 message",
+  ExpectFailure({"retry", "--table", "orders_outbox", id}, kUsage, "would retry 1 message",
                 "--yes");
   EXPECT_EQ(Stats().at("dead"), 1);
   EXPECT_THAT(Ok({"retry", "--table", "orders_outbox", id, "--dry-run"}),

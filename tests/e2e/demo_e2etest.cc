@@ -3,14 +3,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "tests/support/postgres.h"
 #include "tests/support/process.h"
+#include "tests/support/wait.h"
 
 namespace outbox::testing {
 namespace {
@@ -104,6 +106,7 @@ class LiveDemoTest : public DemoTest {
   void TearDown() override {
     Tmux({"kill-server"});
     std::filesystem::remove(folder_ + ".tmux");
+    EXPECT_TRUE(testing::WaitFor([&] { return LeftNothing(); })) << "the demo has no terminal left";
   }
 
   Finished Tmux(std::vector<std::string> arguments) {
@@ -114,50 +117,50 @@ class LiveDemoTest : public DemoTest {
   void Press(const std::string& keys) { Tmux({"send-keys", keys}); }
   std::string Screen() { return Tmux({"capture-pane", "-p"}).standard_output; }
 
-  // The screen once it shows `text`; the last one seen when it never does.
-  std::string WaitFor(const std::string& text) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  // Whether the screen shows all of these at last. A terminal may be looked at in the middle of a
+  // picture.
+  ::testing::AssertionResult Shows(const std::vector<std::string>& texts) {
     std::string screen;
-    while (std::chrono::steady_clock::now() < end) {
+    const bool shown = testing::WaitFor([&] {
       screen = Screen();
-      if (screen.find(text) != std::string::npos) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-    return screen;
+      return std::all_of(texts.begin(), texts.end(), [&](const std::string& text) {
+        return screen.find(text) != std::string::npos;
+      });
+    });
+    if (shown) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "at last:\n" << screen;
   }
 };
 
 TEST_F(LiveDemoTest, PausesWhenBrokenGoesOnWhenMendedAndAddsUpAtTheEnd) {
-  ASSERT_THAT(WaitFor("delivered "), AllOf(HasSubstr("relay ● running"), HasSubstr("q quit")));
+  ASSERT_TRUE(Shows({"delivered ", "relay ● running", "q quit"}));
   Press("b");
-  ASSERT_THAT(WaitFor("paused: "), AllOf(HasSubstr("sink ● down"), HasSubstr("does not answer")));
+  ASSERT_TRUE(Shows({"paused: ", "sink ● down", "does not answer"}));
   Press("m");
-  ASSERT_THAT(WaitFor("relay ● running"), HasSubstr("sink ● working"));
+  ASSERT_TRUE(Shows({"relay ● running", "sink ● working"}));
   Press("f");
-  ASSERT_THAT(WaitFor("attempt 2"), HasSubstr("sink ● refusing"));
+  ASSERT_TRUE(Shows({"attempt 2", "sink ● refusing"}));
   Press("r");
-  ASSERT_THAT(WaitFor("relay: stopped"), HasSubstr("restart the relay"));
+  ASSERT_TRUE(Shows({"relay: stopped", "restart the relay"}));
   Press("q");
-  const std::string end = WaitFor("ended=");
-  EXPECT_THAT(end, AllOf(HasSubstr("ended=0"), HasSubstr("ok: committed "), HasSubstr("lost 0")));
+  EXPECT_TRUE(Shows({"ended=0", "ok: committed ", "lost 0"}));
   EXPECT_TRUE(LeftNothing());
 }
 
 TEST_F(LiveDemoTest, FollowsTheSizeOfTheWindow) {
-  ASSERT_THAT(WaitFor("q quit"), HasSubstr("relay"));
+  ASSERT_TRUE(Shows({"q quit", "relay"}));
   Tmux({"resize-window", "-x", "60", "-y", "20"});
-  EXPECT_THAT(WaitFor("needs 80x24"), HasSubstr("the demo needs 80x24"));
+  EXPECT_TRUE(Shows({"the demo needs 80x24"}));
   Tmux({"resize-window", "-x", "120", "-y", "40"});
-  EXPECT_THAT(WaitFor("last messages"), HasSubstr("q quit"));
+  EXPECT_TRUE(Shows({"last messages", "q quit"}));
 }
 
 TEST_F(LiveDemoTest, RestoresTheScreenWhenItIsTerminated) {
-  ASSERT_THAT(WaitFor("q quit"), HasSubstr("relay"));
+  ASSERT_TRUE(Shows({"q quit", "relay"}));
   // The pane's process is the shell; the demo is its child.
   const std::string shell = Tmux({"display-message", "-p", "#{pane_pid}"}).standard_output;
   Process::Run({"pkill", "-TERM", "-P", shell.substr(0, shell.find('\n'))});
-  const std::string end = WaitFor("ended=");
-  EXPECT_THAT(end, AllOf(HasSubstr("ended=0"), HasSubstr("ok: committed ")));
+  EXPECT_TRUE(Shows({"ended=0", "ok: committed "}));
   EXPECT_THAT(Tmux({"display-message", "-p", "#{alternate_on} #{cursor_flag}"}).standard_output,
               HasSubstr("0 1"));
 }

@@ -128,7 +128,7 @@ class NegativeControl : public ::testing::Test {
     options.retry.base = options.retry.cap = milliseconds(10);
     auto store = backend_->OpenRelay({.table = options.table, .relay_id = name}, Soon());
     EXPECT_OK(store);
-    return relay::Engine::Start(
+    return *relay::Engine::Start(
         options, options.table, std::make_unique<WrongStore>(std::move(*store), fault),
         MakeCallbackSink([this](const Message& message, Deadline) { return Consume(message); }, 2),
         nullptr);

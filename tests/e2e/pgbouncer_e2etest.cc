@@ -76,7 +76,7 @@ TEST(PgBouncer, InTransactionModeCarriesTheRelayAndItsCrashes) {
 
   const ProcessOptions through{.environment = {{"OUTBOX_DB", bouncer.Url(stage->url())}}};
   const Flags flags{"--batch-size", "50", "--window",       std::to_string(kWindow),
-                    "--lease",      "1s", "--max-attempts", "unlimited"};
+                    "--lease",      "5s", "--max-attempts", "unlimited"};
   // Two at once, so that transactions of different clients meet on one server connection.
   const auto steady = stage->StartRelay("steady", flags, through);
   for (std::size_t kill = 0; kill < kKills; ++kill) {

@@ -60,5 +60,18 @@ TEST_P(Shutdown, IsBoundedWhileTheSinkHangs) {
   EXPECT_TRUE(relay->Wait(seconds(15)).has_value()) << "did not end";
 }
 
+TEST_P(Shutdown, TheFirstSignalIsNotTheSecondWhenTheTimeOfADrainIsOver) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  ASSERT_TRUE(Produce(stage->sql(), {.per_transaction = 50, .payload_bytes = 1000}, 2));
+  BlockedPipe pipe(stage->folder() + "/pipe");
+  const auto relay = stage->StartRelay("relay", {"--sink", pipe.sink(), "--drain", "--timeout",
+                                                 "500ms", "--shutdown-timeout", "3s"});
+  ASSERT_TRUE(WaitFor([&] { return relay->Errors().find("draining") != std::string::npos; }))
+      << relay->Errors();
+  relay->Signal(SIGTERM);
+  EXPECT_EQ(relay->Wait(seconds(15)), 1);
+  EXPECT_NE(relay->Errors().find("delivered 0"), std::string::npos) << relay->Errors();
+}
+
 }  // namespace
 }  // namespace outbox::testing

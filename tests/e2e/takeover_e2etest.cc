@@ -133,6 +133,57 @@ TEST_P(Takeover, GetsTheRowsOfACrashedTransactionClaimAtOnce) {
   EXPECT_EQ(verdict.lost + verdict.phantom + verdict.duplicated, 0u);
 }
 
+// On PostgreSQL: a frozen process keeps the lock on an SQLite file.
+TEST(FrozenTransaction, IsCutOffByTheServerAndItsRelayGoesOn) {
+  OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
+  constexpr std::size_t kEvents = 20;
+  const Load load{.per_transaction = kEvents, .rollback_percent = 0, .payload_bytes = 1000};
+  ASSERT_TRUE(Produce(stage->sql(), load, 1));
+  BlockedPipe pipe(stage->folder() + "/pipe");
+  const Flags flags{"--claim", "transaction", "--lease", "1s"};
+  const auto frozen = stage->StartRelay(
+      "frozen", {"--claim", "transaction", "--lease", "1s", "--sink", pipe.sink(), "--json"});
+  ASSERT_TRUE(WaitFor([&] { return pipe.Reached(); })) << frozen->Errors();
+  frozen->Signal(SIGSTOP);
+  ASSERT_TRUE(WaitFor([&] { return frozen->Stopped(); }));
+
+  const auto stopped = Clock::now();
+  const auto second = stage->StartRelay("second", flags);
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << "its rows are still locked";
+  const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - stopped);
+  second->Signal(SIGTERM);
+  ASSERT_TRUE(WaitFor([&] { return !second->Running(); }));
+  const auto settled_by_second = RowStates(stage->sql());
+
+  frozen->Signal(SIGCONT);
+  std::string late;
+  ASSERT_TRUE(WaitFor([&] {
+    late += pipe.Read();
+    return frozen->Errors().find("lease lost") != std::string::npos;
+  })) << frozen->Errors();
+  EXPECT_EQ(RowStates(stage->sql()), settled_by_second) << "the stale ack changed a row";
+  // It works again, in a session of its own.
+  ASSERT_TRUE(Produce(stage->sql(), load, 1));
+  ASSERT_TRUE(WaitFor([&] {
+    late += pipe.Read();
+    return stage->Unfinished() == 0;
+  })) << frozen->Errors();
+  frozen->Signal(SIGTERM);
+  ASSERT_TRUE(WaitFor([&] {
+    late += pipe.Read();
+    return !frozen->Running();
+  }));
+
+  std::printf("taken over after %lld ms, with a lease of 1 second\n",
+              static_cast<long long>(took.count()));
+  std::ofstream(stage->SinkFile("frozen")) << late;
+  const Verdict verdict = stage->Judge();
+  PrintVerdict("FrozenTransaction", verdict, 1, kEvents);
+  EXPECT_EQ(verdict.lost, 0u);
+  EXPECT_EQ(verdict.phantom, 0u);
+  EXPECT_LE(verdict.duplicated, kEvents);
+}
+
 TEST_P(Takeover, WaitsForTheLeaseOfACrashedLeaseClaim) {
   OUTBOX_MAKE_STAGE(stage, GetParam());
   ASSERT_TRUE(ProduceEvents(*stage));

@@ -28,7 +28,10 @@ check find_package "$work/cmake/consumer"
 
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name outbox.pc)")
+if pkg-config --cflags outbox | grep -q -- -std; then
+  echo "outbox.pc chooses the language version, which is the project's to choose"; exit 1
+fi
 # pkg-config quotes the spaces of its paths for a shell.
-eval "\"$compiler\" \"$here/consumer/consumer.cc\" -o \"$work/consumer\" \
+eval "\"$compiler\" -std=c++20 \"$here/consumer/consumer.cc\" -o \"$work/consumer\" \
   $(pkg-config --cflags --libs outbox)"
 check pkg-config "$work/consumer"

@@ -124,7 +124,7 @@ struct HttpServer::Connection {
   std::thread thread;
 };
 
-HttpServer::HttpServer(Plan plan) : plan_(std::move(plan)), port_(plan_.port) {
+HttpServer::HttpServer(Plan plan) : plan_(std::move(plan)), port_(plan_.address, plan_.port) {
   // OpenSSL writes without MSG_NOSIGNAL.
   signal(SIGPIPE, SIG_IGN);
   if (plan_.certificate) tls_ = MakeTls(*plan_.certificate);
@@ -138,26 +138,25 @@ std::unique_ptr<HttpServer> HttpServer::Start(Plan plan) {
 HttpServer::~HttpServer() { Stop(); }
 
 std::string HttpServer::url() const {
-  return (plan_.certificate ? "https://" : "http://") + plan_.address + ":" + std::to_string(port_);
+  return (plan_.certificate ? "https://" : "http://") + plan_.address + ":" +
+         std::to_string(port());
 }
 
 bool HttpServer::Listen() {
+  if (port() == 0) return false;
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
   setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
-  socklen_t length = sizeof address;
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port_));
+  address.sin_port = htons(static_cast<std::uint16_t>(port()));
   inet_pton(AF_INET, plan_.address.c_str(), &address.sin_addr);
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (bind(listener_, generic, length) != 0 || listen(listener_, kBacklog) != 0 ||
-      getsockname(listener_, generic, &length) != 0) {
+  if (bind(listener_, generic, sizeof address) != 0 || listen(listener_, kBacklog) != 0) {
     close(listener_);
     listener_ = -1;
     return false;
   }
-  port_ = ntohs(address.sin_port);
   acceptor_ = std::thread([this] { Accept(); });
   return true;
 }

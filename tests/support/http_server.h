@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tests/support/certificate.h"
+#include "tests/support/reserved_port.h"
 
 namespace outbox::testing {
 
@@ -60,7 +61,7 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  int port() const { return port_; }
+  int port() const { return port_.number(); }
   // "http://127.0.0.1:PORT"
   std::string url() const;
 
@@ -88,7 +89,7 @@ class HttpServer {
 
   const Plan plan_;
   std::shared_ptr<void> tls_;  // an SSL_CTX
-  int port_ = 0;
+  const ReservedPort port_;
   int listener_ = -1;
   std::thread acceptor_;
 

@@ -22,7 +22,8 @@ as_owner() {
 free_port() {
   local port
   while :; do
-    port=$((20000 + RANDOM % 20000))
+    # Below those that the kernel gives to clients, which would come in the way of a restart.
+    port=$((20000 + RANDOM % 12000))
     (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
   done
 }

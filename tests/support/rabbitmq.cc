@@ -84,20 +84,19 @@ std::unique_ptr<RabbitMq> RabbitMq::Start(const std::string& conf,
                                           std::map<std::string, std::string> files) {
   std::unique_ptr<RabbitMq> node(new RabbitMq);
   node->host_ = OwnAddress();
-  const int mapper_port = FreePort();
+  const int mapper_port = node->mapper_port_.number();
   const std::string mapper = std::to_string(mapper_port);
   node->port_mapper_ =
       Process::Start({"epmd", "-address", "127.0.0.1", "-port", mapper}, {.dies_with_test = true});
   // A node that finds no port mapper starts one that outlives the test.
   if (!WaitFor([&] { return Accepts(mapper_port); })) return nullptr;
-  const std::string distribution = std::to_string(FreePort());
   node->environment_ = {
       {"HOME", "{folder}"},
       {"ERL_EPMD_PORT", mapper},
       {"RABBITMQ_NODENAME", "test@localhost"},
       {"RABBITMQ_NODE_IP_ADDRESS", node->host_},
       {"RABBITMQ_NODE_PORT", "{port}"},
-      {"RABBITMQ_DIST_PORT", distribution},
+      {"RABBITMQ_DIST_PORT", std::to_string(node->distribution_port_.number())},
       {"RABBITMQ_MNESIA_BASE", "{folder}/mnesia"},
       {"RABBITMQ_LOG_BASE", "{folder}/log"},
       {"RABBITMQ_ENABLED_PLUGINS_FILE", "{folder}/enabled_plugins"},

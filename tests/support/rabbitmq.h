@@ -57,6 +57,8 @@ class RabbitMq {
   // For programs that talk to the node.
   ProcessOptions ControlOptions() const;
 
+  const ReservedPort mapper_port_;
+  const ReservedPort distribution_port_;
   std::string host_;
   std::unique_ptr<Process> port_mapper_;
   std::map<std::string, std::string> environment_;

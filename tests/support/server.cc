@@ -51,16 +51,6 @@ bool Stopped(pid_t pid) {
 
 }  // namespace
 
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t length = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = bind(fd, generic, length) == 0 && getsockname(fd, generic, &length) == 0;
-  close(fd);
-  return bound ? ntohs(address.sin_port) : 0;
-}
-
 bool Accepts(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = Loopback(port);
@@ -75,7 +65,6 @@ std::unique_ptr<Server> Server::Start(Plan plan) {
   std::string folder = "/tmp/outbox-server.XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return nullptr;
   server->folder_ = folder;
-  server->port_ = FreePort();
   for (const auto& [name, text] : server->plan_.files) {
     std::ofstream(folder + "/" + name) << server->Fill(text);
   }
@@ -90,7 +79,7 @@ Server::~Server() {
 }
 
 std::string Server::Fill(std::string text) const {
-  Replace(text, "{port}", std::to_string(port_));
+  Replace(text, "{port}", std::to_string(port()));
   Replace(text, "{folder}", folder_);
   return text;
 }
@@ -104,7 +93,7 @@ bool Server::StartAgain() {
   const bool up = WaitFor(
       [&] {
         if (!process_->Running()) return true;
-        return plan_.ready ? plan_.ready(port_) : Accepts(port_);
+        return plan_.ready ? plan_.ready(port()) : Accepts(port());
       },
       kStartPatience);
   if (up && process_->Running()) return true;
@@ -120,6 +109,11 @@ void Server::Stop() {
 
 void Server::Kill() {
   if (process_ != nullptr) process_->Kill();
+}
+
+void Server::KillBetweenWrites() {
+  Freeze();
+  Kill();
 }
 
 void Server::Freeze() {

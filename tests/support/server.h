@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "tests/support/process.h"
+#include "tests/support/reserved_port.h"
 
 namespace outbox::testing {
 
-// A loopback TCP port that was free a moment ago.
-int FreePort();
 // True when something accepts connections there.
 bool Accepts(int port);
 
@@ -37,11 +36,13 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  int port() const { return port_; }
+  int port() const { return port_.number(); }
   const std::string& folder() const { return folder_; }
 
   void Stop();  // SIGTERM, and SIGKILL when that does not help
-  void Kill();  // SIGKILL
+  void Kill();  // SIGKILL; may tear a write to a file in two
+  // SIGKILL, once it stands still outside of the kernel: every write is whole.
+  void KillBetweenWrites();
   // On the same port and folder, after Stop or Kill. False when it does not come up.
   bool StartAgain();
   // Frozen, it keeps its connections and answers nothing.
@@ -54,7 +55,7 @@ class Server {
   std::string Fill(std::string text) const;
 
   const Plan plan_;
-  int port_ = 0;
+  const ReservedPort port_;
   std::string folder_;
   std::unique_ptr<Process> process_;
 };

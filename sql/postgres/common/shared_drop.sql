@@ -3,7 +3,8 @@
 DROP FUNCTION outbox.enqueue_many(text, jsonb);
 DROP FUNCTION outbox.enqueue(text, text, jsonb, text, uuid, text, jsonb, timestamptz, uuid, text, text,
   integer, text, text);
-DROP FUNCTION outbox.check_message(text, text, jsonb, jsonb, uuid, text);
+DROP FUNCTION IF EXISTS outbox.check_message(text, text, jsonb, text, uuid, text, jsonb, timestamptz, uuid, text, text,
+  integer, text, text);
 DROP FUNCTION outbox.quoted_table(text);
 DROP FUNCTION outbox.uuid_v7();
 DROP FUNCTION outbox.refuse_topic(text);
@@ -11,6 +12,7 @@ DROP FUNCTION outbox.own_dedupe_key(uuid, text);
 DROP FUNCTION outbox.notify_relay();
 DROP FUNCTION IF EXISTS outbox.purge_audit(text, bigint, bigint);
 DROP DOMAIN outbox.status, outbox.label, outbox.dedupe_key, outbox.version;
+DROP DOMAIN IF EXISTS outbox.payload;
 DROP TABLE IF EXISTS outbox.relay, outbox.hold, outbox.audit;
 DROP TABLE outbox.migration;
 COMMENT ON SCHEMA outbox IS NULL;

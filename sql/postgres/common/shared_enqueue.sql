@@ -35,7 +35,9 @@ $$;
 
 -- Refuses a message that breaks a rule, naming the field. `place` says which message of many.
 CREATE OR REPLACE FUNCTION outbox.check_message(
-  place text, topic text, payload jsonb, headers jsonb, tenant_id uuid, dedupe_key text) RETURNS boolean
+  place text, topic text, payload jsonb, key text, tenant_id uuid, dedupe_key text, headers jsonb,
+  available_at timestamptz, id uuid, namespace text, event_type text, event_version integer,
+  aggregate_type text, aggregate_id text) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   problem text;
@@ -50,15 +52,45 @@ BEGIN
   ELSIF octet_length(payload::text) > 1048576 THEN
     problem := format('payload: has %s bytes, over the limit of 1048576', octet_length(payload::text));
     remedy := 'store large data elsewhere and enqueue a reference';
-  ELSIF headers IS NOT NULL AND jsonb_typeof(headers) NOT IN ('object', 'null') THEN
+  ELSIF greatest(octet_length(key), octet_length(namespace), octet_length(event_type),
+                 octet_length(aggregate_type), octet_length(aggregate_id), octet_length(topic)) > 255 THEN
+    SELECT format('%s: has %s bytes, over the limit of 255', f.name, octet_length(f.value)) INTO problem
+      FROM (VALUES ('topic', topic), ('key', key), ('namespace', namespace), ('event_type', event_type),
+                   ('aggregate_type', aggregate_type), ('aggregate_id', aggregate_id)) AS f (name, value)
+      WHERE octet_length(f.value) > 255 LIMIT 1;
+    remedy := 'shorten it, or put it into the payload';
+  ELSIF octet_length(dedupe_key) > 512 THEN
+    problem := format('dedupe_key: has %s bytes, over the limit of 512', octet_length(dedupe_key));
+    remedy := 'use a digest of it';
+  ELSIF tenant_id IS NOT NULL AND NOT starts_with(dedupe_key, tenant_id::text || '/') THEN
+    problem := 'dedupe_key: does not start with the tenant_id and ''/''';
+    remedy := format('with a tenant_id, write it as %s/<your key>', tenant_id);
+  ELSIF event_version < 1 THEN
+    problem := format('event_version: %s is below 1', event_version);
+    remedy := 'count versions from 1';
+  ELSIF id = uuid '00000000-0000-0000-0000-000000000000' THEN
+    problem := 'id: is the nil UUID';
+    remedy := 'leave it out to have one made';
+  ELSIF available_at NOT BETWEEN timestamptz '0001-01-01 00:00:00+00'
+                             AND timestamptz '9999-12-31 23:59:59.999999+00' THEN
+    problem := 'available_at: is not within the years 1 to 9999';
+    remedy := 'leave it out for a message that is due at once';
+  ELSIF headers IS NULL THEN
+    RETURN true;
+  ELSIF jsonb_typeof(headers) NOT IN ('object', 'null') THEN
     problem := 'headers: is not a JSON object';
     remedy := 'write {"name": "value", ...}';
   ELSIF octet_length(headers::text) > 65536 THEN
     problem := format('headers: have %s bytes, over the limit of 65536', octet_length(headers::text));
     remedy := 'put data into the payload';
-  ELSIF tenant_id IS NOT NULL AND NOT starts_with(dedupe_key, tenant_id::text || '/') THEN
-    problem := 'dedupe_key: does not start with the tenant_id and ''/''';
-    remedy := format('with a tenant_id, write it as %s/<your key>', tenant_id);
+  -- A look at the whole text costs a fraction of one at each name.
+  ELSIF octet_length(headers::text) < 256 AND headers::text !~ '^\{"":|[\\\u007F]' THEN
+    RETURN true;
+  ELSIF jsonb_typeof(headers) = 'object' AND EXISTS (
+      SELECT FROM jsonb_object_keys(headers) AS name
+      WHERE name = '' OR name ~ '[\u0001-\u001F\u007F]' OR octet_length(name) > 255) THEN
+    problem := 'headers: a name is empty, has a control character or more than 255 bytes';
+    remedy := 'names are short printable text, without tabs and line ends';
   ELSE
     RETURN true;
   END IF;
@@ -81,7 +113,8 @@ DECLARE
   new_id uuid := coalesce(id, outbox.uuid_v7());
   dedupe text := nullif(dedupe_key, '');
 BEGIN
-  PERFORM outbox.check_message('', topic, payload, headers, tenant_id, dedupe);
+  PERFORM outbox.check_message('', topic, payload, key, tenant_id, dedupe, headers, available_at, id,
+    namespace, event_type, event_version, aggregate_type, aggregate_id);
   -- The first message may be cleaned away between the two statements; then this one is the first.
   FOR try IN 1..3 LOOP
     EXECUTE format(

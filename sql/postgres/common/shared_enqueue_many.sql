@@ -20,8 +20,10 @@ BEGIN
     RAISE EXCEPTION 'messages: has % elements, over the limit of 100000', jsonb_array_length(messages)
       USING ERRCODE = 'invalid_parameter_value', HINT = 'send them in several calls';
   END IF;
-  PERFORM outbox.check_message(format('messages[%s].', n - 1), e ->> 'topic', e -> 'payload',
-      e -> 'headers', (e ->> 'tenant_id')::uuid, nullif(e ->> 'dedupe_key', ''))
+  PERFORM outbox.check_message(format('messages[%s].', n - 1), e ->> 'topic', e -> 'payload', e ->> 'key',
+      (e ->> 'tenant_id')::uuid, nullif(e ->> 'dedupe_key', ''), e -> 'headers',
+      (e ->> 'available_at')::timestamptz, (e ->> 'id')::uuid, e ->> 'namespace', e ->> 'event_type',
+      (e ->> 'event_version')::integer, e ->> 'aggregate_type', e ->> 'aggregate_id')
     FROM jsonb_array_elements(messages) WITH ORDINALITY AS x (e, n);
   SELECT array_agg(coalesce((e ->> 'id')::uuid, outbox.uuid_v7()) ORDER BY n) INTO ids
     FROM jsonb_array_elements(messages) WITH ORDINALITY AS x (e, n);

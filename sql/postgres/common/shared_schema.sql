@@ -24,6 +24,11 @@ BEGIN
       CHECK (octet_length(VALUE) <= 512);
     CREATE DOMAIN outbox.version AS integer CONSTRAINT version_is_at_least_1 CHECK (VALUE >= 1);
   END IF;
+  -- What a relay may have to hold in its memory, whoever wrote it.
+  IF to_regtype('outbox.payload') IS NULL THEN
+    CREATE DOMAIN outbox.payload AS json CONSTRAINT payload_has_at_most_16_mib
+      CHECK (octet_length(VALUE::text) <= 16777216);
+  END IF;
 END
 $$;
 

@@ -25,7 +25,7 @@ CREATE TABLE {{table}} (
   key            outbox.label,
   tenant_id      uuid,
   dedupe_key     outbox.dedupe_key,
-  payload        json              NOT NULL,
+  payload        outbox.payload    NOT NULL,
   headers        json,
   status         outbox.status     NOT NULL DEFAULT 'pending',
   attempts       integer           NOT NULL DEFAULT 0,

@@ -5,13 +5,16 @@
 -- $3 limit
 -- $4 attempts_max    null: without end
 -- $5 namespace, $6 topics (regular expressions), $7 tenant: null does not limit
+-- $8 idle            milliseconds after which the server ends the transaction, when the relay says nothing
+--                    meanwhile: one that stands still does not hold its rows for ever
 --
 -- Index: NAME_claim, forward; see claim_lease.sql.
 SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
   tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid,
   coalesce(attempts >= $4::integer, false), starts_with(last_error, 'no outcome: ')
 FROM {{table}}
-WHERE processed_at IS NULL
+WHERE (SELECT set_config('idle_in_transaction_session_timeout', $8::bigint::text, true)) IS NOT NULL
+  AND processed_at IS NULL
   AND (available_at, seq) > ($1::timestamptz, $2::bigint)
   AND available_at <= now()
   AND (locked_until IS NULL OR locked_until < now())

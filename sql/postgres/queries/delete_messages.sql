@@ -1,4 +1,4 @@
--- Deletes messages that are pending or dead; others are left alone.
+-- Deletes messages that are pending or dead, or whose lease expired; others are left alone.
 --
 -- $1 ids, $2 limit, $3 dry_run: true only counts, $4 tenant (null does not limit)
 -- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
@@ -6,7 +6,8 @@
 -- Rows that somebody holds are skipped.
 WITH target AS MATERIALIZED (
   SELECT ctid FROM {{table}}
-  WHERE id = ANY ($1::uuid[]) AND status IN ('pending', 'dead')
+  WHERE id = ANY ($1::uuid[]) AND (status IN ('pending', 'dead')
+      OR (status = 'processing' AND locked_until < now()))
     AND ($4::uuid IS NULL OR (tenant_id = $4) IS TRUE)
   LIMIT $2::bigint FOR UPDATE SKIP LOCKED
 ), changed AS (

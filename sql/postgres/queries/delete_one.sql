@@ -1,16 +1,17 @@
--- Deletes one message that is pending or dead, and tells how it was found.
+-- Deletes one message that is pending or dead, or whose lease expired, and tells how it was found.
 --
 -- $1 id, $2 tenant (null does not limit)
 -- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
 -- their attempts: NAME_attempt_message.
 -- No row: there is none. A row that somebody holds is found and not changed.
 WITH found AS (
-  SELECT status FROM {{table}}
+  SELECT status, locked_until FROM {{table}}
   WHERE id = $1::uuid AND ($2::uuid IS NULL OR (tenant_id = $2) IS TRUE)
 ), target AS MATERIALIZED (
   SELECT ctid FROM {{table}}
   WHERE id = $1 AND ($2 IS NULL OR (tenant_id = $2) IS TRUE)
-    AND status IN ('pending', 'dead')
+    AND (status IN ('pending', 'dead')
+      OR (status = 'processing' AND locked_until < now()))
   FOR UPDATE SKIP LOCKED
 ), changed AS (
   DELETE FROM {{table}} AS m
@@ -20,4 +21,4 @@ WITH found AS (
 ), attempts AS (
   DELETE FROM {{attempt}} WHERE seq IN (SELECT seq FROM changed)
 )
-SELECT status, EXISTS (SELECT FROM changed) FROM found
+SELECT status, EXISTS (SELECT FROM changed), locked_until FROM found

@@ -8,5 +8,5 @@ SELECT NOT EXISTS (
     WHERE destination = $1::text AND processed_at IS NULL AND available_at < 'infinity')
   AND NOT EXISTS (
     SELECT FROM {{table}}
-    WHERE processed_at IS NULL AND available_at < '9999-12-31'
+    WHERE processed_at IS NULL AND available_at < '9999-12-31 00:00:00+00'
       AND (available_at <= now() OR attempts > 0))

@@ -11,5 +11,6 @@ SELECT n.id, n.seq, n.destination, nullif(n.order_key, ''), n.order_waits <> 0, 
 FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::smallint[], $6::bigint[], $7::text[])
   AS n (id, seq, destination, order_key, order_waits, attempts, last_error)
 ON CONFLICT (id, destination) DO UPDATE SET
-  status = 'pending', attempts = 0, available_at = now(), updated_at = now()
+  status = 'pending', attempts = 0, available_at = now(), updated_at = now(),
+  order_key = excluded.order_key, order_waits = excluded.order_waits
 WHERE d.status = 'dead'

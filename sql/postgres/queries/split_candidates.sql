@@ -9,6 +9,7 @@
 -- Index: NAME_claim, forward; NAME_delivery_pkey for each row. Locks: the rows.
 -- Durability: the commit does not wait for the disk. What a crash of the server takes away is as it was
 -- before; an outcome that depends on it is durable, and everything before it with it.
+-- A process that stands still before it goes on holds the lock no longer than ten seconds.
 SELECT id, seq, topic, key, available_at, ctid, attempts, status = 'processing',
   CASE status WHEN 'processing' THEN
       'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
@@ -17,6 +18,7 @@ SELECT id, seq, topic, key, available_at, ctid, attempts, status = 'processing',
 FROM {{table}} AS m
 WHERE (SELECT pg_try_advisory_xact_lock($7::bigint))
   AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+  AND (SELECT set_config('idle_in_transaction_session_timeout', '10s', true)) IS NOT NULL
   AND processed_at IS NULL
   AND (available_at, seq) > ($1::timestamptz, $2::bigint)
   AND available_at <= now()

@@ -3,6 +3,6 @@
 -- $1 ids
 -- Index: NAME_pkey.
 UPDATE {{table}} SET
-  status = 'processing', available_at = '9999-12-31', locked_by = 'deliveries',
+  status = 'processing', available_at = '9999-12-31 00:00:00+00', locked_by = 'deliveries',
   locked_until = NULL, updated_at = now()
 WHERE id = ANY ($1::uuid[])

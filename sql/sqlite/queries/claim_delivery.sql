@@ -1,21 +1,20 @@
--- Leases the next due deliveries to one destination: pending ones and those whose lease has expired.
--- ?1 lease token, ?2 lease in ms, ?3 limit, ?4 destination.
--- Index: _delivery_claim; _delivery_order for each row with an order; the primary key. No column of
--- those is set, so that leasing rewrites no index entry.
-UPDATE {{delivery}}
+-- Leases deliveries to one destination that were found to be due: pending ones and those whose lease
+-- has expired. Those that somebody else took meanwhile are left out.
+-- ?1 lease token, ?2 lease in ms, ?3 seqs as a JSON array, ?4 destination.
+-- Index: the primary key; _delivery_order for each row with an order. No column of an index is set, so
+-- that leasing rewrites no index entry. The plus signs keep the planner off _delivery_claim.
+UPDATE {{delivery}} AS w
 SET status = 'processing', attempts = attempts + 1, locked_by = ?1, locked_until = {{now}} + ?2,
     updated_at = {{now}},
     last_error = CASE status WHEN 'processing' THEN
         'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
       ELSE last_error END
-WHERE destination = ?4 AND seq IN (
-  SELECT w.seq FROM {{delivery}} AS w
-  WHERE w.destination = ?4 AND w.processed_at IS NULL AND w.available_at <= {{now}}
-    AND (w.locked_until IS NULL OR w.locked_until <= {{now}})
-    AND (w.order_key IS NULL OR NOT EXISTS (
-      SELECT 1 FROM {{delivery}} AS e
-      WHERE e.destination = w.destination AND e.order_key = w.order_key AND e.seq < w.seq
-        AND e.processed_at IS NULL AND e.order_key IS NOT NULL
-        AND (e.status <> 'dead' OR e.order_waits)))
-  ORDER BY w.available_at, w.seq
-  LIMIT ?3);
+WHERE seq IN (SELECT value FROM json_each(?3)) AND destination = ?4
+  AND +processed_at IS NULL AND +available_at <= {{now}}
+  AND (locked_until IS NULL OR locked_until <= {{now}})
+  AND (order_key IS NULL OR NOT EXISTS (
+    SELECT 1 FROM {{delivery}} AS e
+    WHERE e.destination = w.destination AND e.order_key = w.order_key AND e.seq < w.seq
+      AND e.processed_at IS NULL AND e.order_key IS NOT NULL
+      AND (e.status <> 'dead' OR e.order_waits)))
+RETURNING seq;

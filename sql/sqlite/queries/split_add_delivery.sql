@@ -6,5 +6,6 @@
 INSERT INTO {{delivery}} (seq, destination, order_key, order_waits, attempts, last_error)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 ON CONFLICT (seq, destination) DO UPDATE SET
-  status = 'pending', attempts = 0, available_at = {{now}}, updated_at = {{now}}
+  status = 'pending', attempts = 0, available_at = {{now}}, updated_at = {{now}},
+  order_key = excluded.order_key, order_waits = excluded.order_waits
 WHERE status = 'dead';

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "service/api/foreign_page.h"
 #include "service/http/problem.h"
 
 namespace outbox::service {
@@ -35,31 +36,73 @@ std::string_view BearerToken(const Request& request) {
   return field.substr(kBearer.size());
 }
 
+// Without the port: that is another one for each connection.
+std::string_view AddressOf(const Request& request) {
+  return std::string_view(request.remote).substr(0, request.remote.rfind(':'));
+}
+
 }  // namespace
 
-std::optional<Principal> Access::Check(const Request& request, Response& refused,
-                                       std::chrono::milliseconds patience) {
+std::optional<Principal> Access::Identify(const Request& request, Response& refused,
+                                          std::chrono::milliseconds patience) {
+  if (IsOfOthers(request)) {
+    refused = Problem(403, "foreign_page", "Not permitted",
+                      "Without authentication this answers at localhost, and no pages of others.");
+    return std::nullopt;
+  }
   const std::string_view token = BearerToken(request);
   if (authenticator_->required() && token.empty()) {
-    refused = Unauthorized("Bearer", "Send a token: Authorization: Bearer TOKEN.");
+    refused =
+        Refused(request, Unauthorized("Bearer", "Send a token: Authorization: Bearer TOKEN."));
     return std::nullopt;
   }
   Result<Principal> checked = authenticator_->Check(token, patience);
-  if (!checked.ok()) {
-    const Status& error = checked.error();
-    refused = error.code() == Code::kPermission
-                  ? Unauthorized(StrCat("Bearer error=\"invalid_token\", error_description=\"",
+  if (checked.ok()) return *std::move(checked);
+  const Status& error = checked.error();
+  refused =
+      error.code() == Code::kPermission
+          ? Refused(request,
+                    Unauthorized(StrCat("Bearer error=\"invalid_token\", error_description=\"",
                                         error.message(), "\""),
-                                 StrCat("The token is refused: ", error.message(), "."))
-                  : ProblemOf(error);
-    return std::nullopt;
-  }
-  const std::string& key = checked->token_key.empty() ? request.remote : checked->token_key;
+                                 StrCat("The token is refused: ", error.message(), ".")))
+          : ProblemOf(error);
+  return std::nullopt;
+}
+
+Response Access::Refused(const Request& request, Response refused) {
+  const auto wait = refusals_.Take(AddressOf(request));
+  return wait.count() > 0 ? TooManyRequests(wait) : std::move(refused);
+}
+
+std::optional<Principal> Access::Check(const Request& request, Response& refused,
+                                       std::chrono::milliseconds patience) {
+  std::optional<Principal> who = Identify(request, refused, patience);
+  if (!who) return std::nullopt;
+  const std::string_view key =
+      who->token_key.empty() ? AddressOf(request) : std::string_view(who->token_key);
   if (const auto wait = limiter_.Take(key); wait.count() > 0) {
     refused = TooManyRequests(wait);
     return std::nullopt;
   }
-  return *std::move(checked);
+  return who;
+}
+
+std::optional<Response> Access::Refusal(const Request& request) {
+  Response refused;
+  if (Identify(request, refused, Authenticator::kPatience)) return std::nullopt;
+  return refused;
+}
+
+bool Access::IsOfOthers(const Request& request) const {
+  return !authenticator_->required() && IsOfForeignPage(request, origins_);
+}
+
+bool Access::IsOperator(const Request& request) const {
+  if (IsOfOthers(request)) return false;
+  const std::string_view token = BearerToken(request);
+  if (authenticator_->required() && token.empty()) return false;
+  const auto who = authenticator_->Check(token, std::chrono::milliseconds(0));
+  return who.ok() && (who->operator_scope || who->unrestricted);
 }
 
 Handler Access::Permitted(std::string_view permission, KnownHandler handler) {

@@ -2,7 +2,7 @@
 // a Router takes.
 //
 //   401 without a token, or with one that is refused; 403 when the token lacks the permission; 429
-//   when its holder asks too often.
+//   when its holder asks too often, or when an address keeps on sending what is refused.
 //
 // Threads: any number at once.
 #pragma once
@@ -11,7 +11,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "service/auth/authenticator.h"
 #include "service/http/rate_limiter.h"
@@ -35,8 +38,13 @@ class Access {
  public:
   using KnownHandler = std::function<Response(const Request&, const Principal&)>;
 
-  Access(std::unique_ptr<Authenticator> authenticator, RateLimiterOptions limit)
-      : authenticator_(std::move(authenticator)), limiter_(limit) {}
+  // Where authentication is switched off, pages of other origins than these are refused (403).
+  Access(std::unique_ptr<Authenticator> authenticator, RateLimiterOptions limit,
+         std::vector<std::string> origins = {})
+      : authenticator_(std::move(authenticator)),
+        limiter_(limit),
+        refusals_(limit),
+        origins_(std::move(origins)) {}
 
   // For holders of a permission. Operators have every permission.
   Handler Permitted(std::string_view permission, KnownHandler handler);
@@ -46,15 +54,27 @@ class Access {
   Handler Operators(KnownHandler handler,
                     std::chrono::milliseconds patience = Authenticator::kPatience);
 
+  // Before the body of a request is read: the answer to one whose token is missing or refused.
+  std::optional<Response> Refusal(const Request& request);
+  // Authentication is switched off, and a page of others asks.
+  bool IsOfOthers(const Request& request) const;
+  // Whether an operator asks. Does not wait for keys.
+  bool IsOperator(const Request& request) const;
+
   const Authenticator& authenticator() const noexcept { return *authenticator_; }
 
  private:
+  std::optional<Principal> Identify(const Request& request, Response& refused,
+                                    std::chrono::milliseconds patience);
+  Response Refused(const Request& request, Response refused);
   // No value and `refused` set: the answer.
   std::optional<Principal> Check(const Request& request, Response& refused,
                                  std::chrono::milliseconds patience = Authenticator::kPatience);
 
   const std::unique_ptr<Authenticator> authenticator_;
   RateLimiter limiter_;
+  RateLimiter refusals_;  // by address: tokens that are refused have no name to count by
+  const std::vector<std::string> origins_;
 };
 
 }  // namespace outbox::service

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "log/log_observer.h"
 #include "log/logger.h"
 #include "outbox/enqueue.h"
 #include "outbox/relay.h"
@@ -103,18 +104,22 @@ class ApiSuite : public ::testing::TestWithParam<ApiParam> {
   static Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
 
   void StartService() {
-    logger_ = std::make_unique<log::Logger>(log::LogOptions{.format = log::Format::kJson}, log_);
+    logger_ = std::make_shared<log::Logger>(log::LogOptions{.format = log::Format::kJson}, log_);
     board_ = std::make_shared<RelayBoard>();
     switch_ = std::make_shared<RelaySwitch>();
     metrics_ = std::make_shared<MetricsObserver>(options_.metrics);
-    auto started = Service::Start(options_, {.backend = *backend_,
-                                             .tables = {orders_, notes_},
-                                             .board = board_,
-                                             .relay_switch = switch_,
-                                             .metrics = metrics_,
-                                             .logger = *logger_,
-                                             .config_json = R"({"settings":[],"tables":[]})",
-                                             .notification_attempts_max = 4});
+    const std::vector<std::shared_ptr<RelayObserver>> observers{
+        std::make_shared<log::LogObserver>(logger_), board_, metrics_};
+    auto started =
+        Service::Start(options_, {.backend = *backend_,
+                                  .tables = {orders_, notes_},
+                                  .board = board_,
+                                  .relay_switch = switch_,
+                                  .metrics = metrics_,
+                                  .observers = std::make_shared<relay::ObserverList>(observers),
+                                  .logger = *logger_,
+                                  .config_json = R"({"settings":[],"tables":[]})",
+                                  .notification_attempts_max = 4});
     ASSERT_OK(started);
     service_ = *std::move(started);
     check_ = std::make_unique<OpenApiCheck>(Json::parse(Plain("GET", "/openapi.json").body));
@@ -265,7 +270,7 @@ class ApiSuite : public ::testing::TestWithParam<ApiParam> {
   std::unique_ptr<store::Session> session_;
   int log_ = -1;
   ServiceOptions options_;
-  std::unique_ptr<log::Logger> logger_;
+  std::shared_ptr<log::Logger> logger_;
   std::shared_ptr<RelayBoard> board_;
   std::shared_ptr<RelaySwitch> switch_;
   std::shared_ptr<MetricsObserver> metrics_;

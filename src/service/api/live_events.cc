@@ -29,8 +29,12 @@ std::string LiveEvents::Counters() const {
   return base::JsonObject().AddRaw("relays", base::JsonArray(relays)).Finish();
 }
 
-Result<std::shared_ptr<EventStream>> LiveEvents::Listen() {
+Result<std::shared_ptr<EventStream>> LiveEvents::Listen(std::optional<Timestamp> until) {
   OUTBOX_ASSIGN_OR_RETURN(auto stream, hub_.Add());
+  if (until) {
+    const std::lock_guard lock(mutex_);
+    limited_.push_back({*until, stream});
+  }
   stream->Send("counters", Counters());
   return stream;
 }
@@ -39,9 +43,21 @@ void LiveEvents::Changed(const RelaySeen& relay) {
   if (hub_.listeners() > 0) hub_.Send("relay", ToJson(relay));
 }
 
+void LiveEvents::LetGoOfExpired() {
+  // A token may be good until a year that nanoseconds do not reach.
+  const auto now = std::chrono::floor<Timestamp::duration>(std::chrono::system_clock::now());
+  std::erase_if(limited_, [now](const Limited& limited) {
+    const auto stream = limited.stream.lock();
+    if (stream != nullptr && !stream->gone() && limited.until >= now) return false;
+    if (stream != nullptr) stream->Close();
+    return true;
+  });
+}
+
 void LiveEvents::Run() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kTick, [&] { return stopping_; })) {
+    LetGoOfExpired();
     lock.unlock();
     if (hub_.listeners() > 0) hub_.Send("counters", Counters());
     lock.lock();

@@ -7,8 +7,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
+#include "outbox/message.h"
 #include "service/api/relay_board.h"
 #include "service/http/event_hub.h"
 
@@ -22,21 +25,30 @@ class LiveEvents {
   LiveEvents(const LiveEvents&) = delete;
   LiveEvents& operator=(const LiveEvents&) = delete;
 
-  // A new listener, who is told at once where everything stands.
-  Result<std::shared_ptr<EventStream>> Listen();
+  // A new listener, who is told at once where everything stands, and is let go a moment after
+  // `until`: when its token has expired.
+  Result<std::shared_ptr<EventStream>> Listen(std::optional<Timestamp> until = std::nullopt);
   void Changed(const RelaySeen& relay);
   // Ends all listeners.
   void Close() { hub_.Close(); }
 
  private:
+  struct Limited {
+    Timestamp until;
+    std::weak_ptr<EventStream> stream;
+  };
+
   void Run();
+  // REQUIRES: mutex_ is held.
+  void LetGoOfExpired();
   std::string Counters() const;
 
   const RelayBoard& board_;
   EventHub hub_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
+  bool stopping_ = false;         // guarded by mutex_
+  std::vector<Limited> limited_;  // guarded by mutex_
   std::thread thread_;
 };
 

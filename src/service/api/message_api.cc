@@ -11,6 +11,7 @@
 #include "service/api/list_parameters.h"
 #include "service/api/message_id.h"
 #include "service/api/new_message.h"
+#include "service/api/store_error.h"
 #include "service/api/whose.h"
 #include "service/http/parameters.h"
 #include "service/http/problem.h"
@@ -21,6 +22,18 @@ namespace outbox::service {
 namespace {
 
 using store::Scope;
+
+// Of a message of another tenant, or of none, nothing is told but that it is there.
+Status Taken() {
+  return Status::Permanent(Code::kConflict,
+                           "The id or the dedupe key is in use. Take another; nothing was added.");
+}
+
+// Where and by whom a message is delivered is the operators' business.
+store::StoredMessage Shown(store::StoredMessage row, const Principal& who) {
+  if (!SeesAllTenants(who)) row.locked_by.clear();
+  return row;
+}
 
 class MessageApi {
  public:
@@ -48,7 +61,8 @@ class MessageApi {
     OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
     OUTBOX_ASSIGN_OR_RETURN(const auto page, session->List(scope, filter, request.deadline));
     std::vector<std::string> rows;
-    for (const store::StoredMessage& row : page.rows) rows.push_back(ToJson(row, false));
+    for (const store::StoredMessage& row : page.rows)
+      rows.push_back(ToJson(Shown(row, who), false));
     return JsonResponse(200,
                         base::JsonObject()
                             .AddRaw("messages", base::JsonArray(rows))
@@ -63,8 +77,8 @@ class MessageApi {
     OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
     OUTBOX_ASSIGN_OR_RETURN(const auto found, session->Get(scope, id, request.deadline));
     if (!found) return NoSuchMessage();
-    OUTBOX_ASSIGN_OR_RETURN(const auto attempts, session->Attempts(scope, id, request.deadline));
-    return JsonResponse(200, ToJson(*found, attempts));
+    OUTBOX_ASSIGN_OR_RETURN(auto attempts, session->Attempts(scope, id, request.deadline));
+    return Whole(*found, std::move(attempts), who);
   }
 
   Result<Response> Retry(const Request& request, const Principal& who) const {
@@ -73,12 +87,17 @@ class MessageApi {
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, Table(request));
     const auto audit = AuditOfOperator(request, who, id);
+    OUTBOX_ASSIGN_OR_RETURN(const auto before, session->Get(scope, id, request.deadline));
+    if (!before) return NoSuchMessage();
     OUTBOX_ASSIGN_OR_RETURN(
         const auto done, session->RetryOne(scope, id, audit ? &*audit : nullptr, request.deadline));
-    if (const Status refused = RepairStatus(done, "retried", "failed or dead"); !refused.ok()) {
+    if (const Status refused = RepairStatus(done, "retried", "failed or dead", &*before);
+        !refused.ok()) {
       return refused;
     }
-    return Get(request, who);
+    const store::StoredMessage now = Retried(*session, scope, *before, request.deadline);
+    auto attempts = session->Attempts(scope, id, request.deadline);
+    return Whole(now, attempts.ok() ? *std::move(attempts) : std::vector<store::Attempt>(), who);
   }
 
   Result<Response> Delete(const Request& request, const Principal& who) const {
@@ -103,8 +122,9 @@ class MessageApi {
     const std::string table = TableName(request);
     if (!tables_.Has(table)) return Table(request).error();
     OUTBOX_ASSIGN_OR_RETURN(const NewMessage message, ReadNewMessage(request.body, scope));
-    OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.backend().OpenSession(request.deadline));
-    OUTBOX_RETURN_IF_ERROR(session->Begin());
+    OUTBOX_ASSIGN_OR_RETURN(auto session,
+                            FromStore(tables_.backend().OpenSession(request.deadline)));
+    OUTBOX_RETURN_IF_ERROR(session->Begin(request.deadline));
     auto enqueued =
         outbox::Enqueue(session->executor(), table, message, {.observer = options_.enqueued});
     if (!enqueued.ok()) {
@@ -112,6 +132,12 @@ class MessageApi {
       return enqueued.error();
     }
     OUTBOX_RETURN_IF_ERROR(session->Commit());
+    session.reset();  // one connection at a time
+    if (enqueued->already_enqueued) {
+      OUTBOX_ASSIGN_OR_RETURN(const auto rows, Table(request));
+      OUTBOX_ASSIGN_OR_RETURN(const auto own, rows->Get(scope, enqueued->id, request.deadline));
+      if (!own) return Taken();
+    }
     return JsonResponse(enqueued->already_enqueued ? 200 : 201,
                         base::JsonObject()
                             .Add("id", enqueued->id.ToString())
@@ -121,6 +147,14 @@ class MessageApi {
   }
 
  private:
+  static Response Whole(const store::StoredMessage& row, std::vector<store::Attempt> attempts,
+                        const Principal& who) {
+    if (!SeesAllTenants(who)) {
+      for (store::Attempt& attempt : attempts) attempt.worker.clear();
+    }
+    return JsonResponse(200, ToJson(Shown(row, who), attempts));
+  }
+
   std::string TableName(const Request& request) const {
     return tables_.backend().DisplayName(std::string(request.Param("table")));
   }

@@ -5,6 +5,7 @@
 
 #include "base/json_object.h"
 #include "base/text.h"
+#include "service/api/actor.h"
 #include "service/api/message_id.h"
 #include "service/api/notification_entry.h"
 #include "service/http/parameters.h"
@@ -36,7 +37,8 @@ class NotificationApi {
   NotificationApi(Tables& tables, NotificationOptions options)
       : tables_(tables), options_(std::move(options)) {}
 
-  Result<Response> List(const Request& request, const Scope& scope) const {
+  Result<Response> List(const Request& request, const Principal& who) const {
+    const Scope scope = Scope::Tenant(*who.tenant);
     const Query& query = request.query;
     OUTBOX_RETURN_IF_ERROR(CheckParameters(query, {"status", "page", "page_size", "after"}));
     OUTBOX_ASSIGN_OR_RETURN(const auto status, ChoiceParameter(query, "status", kStatuses));
@@ -73,7 +75,8 @@ class NotificationApi {
     return JsonResponse(200, json.Finish());
   }
 
-  Result<Response> Stats(const Request& request, const Scope& scope) const {
+  Result<Response> Stats(const Request& request, const Principal& who) const {
+    const Scope scope = Scope::Tenant(*who.tenant);
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
     OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(options_.table, request.deadline));
     OUTBOX_ASSIGN_OR_RETURN(const store::TableStats counted,
@@ -86,10 +89,12 @@ class NotificationApi {
                                  .Add("failed", stats.failed)
                                  .Add("dead", stats.dead)
                                  .Add("total", stats.total)
+                                 .Add("exact", !stats.capped)
                                  .Finish());
   }
 
-  Result<Response> Get(const Request& request, const Scope& scope) const {
+  Result<Response> Get(const Request& request, const Principal& who) const {
+    const Scope scope = Scope::Tenant(*who.tenant);
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(options_.table, request.deadline));
@@ -98,26 +103,33 @@ class NotificationApi {
     return JsonResponse(200, NotificationEntry(*found, options_.attempts_max));
   }
 
-  Result<Response> Retry(const Request& request, const Scope& scope) const {
+  Result<Response> Retry(const Request& request, const Principal& who) const {
+    const Scope scope = Scope::Tenant(*who.tenant);
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(options_.table, request.deadline));
-    OUTBOX_ASSIGN_OR_RETURN(const auto done,
-                            session->RetryOne(scope, id, nullptr, request.deadline));
-    if (const Status refused = RepairStatus(done, "retried", "failed or dead"); !refused.ok()) {
+    OUTBOX_ASSIGN_OR_RETURN(const auto before, session->Get(scope, id, request.deadline));
+    if (!before) return NoSuchMessage();
+    const auto audit = AuditOfOperator(request, who, id);
+    OUTBOX_ASSIGN_OR_RETURN(
+        const auto done, session->RetryOne(scope, id, audit ? &*audit : nullptr, request.deadline));
+    if (const Status refused = RepairStatus(done, "retried", "failed or dead", &*before);
+        !refused.ok()) {
       return refused;
     }
-    OUTBOX_ASSIGN_OR_RETURN(const auto found, session->Get(scope, id, request.deadline));
-    if (!found) return NoSuchMessage();
-    return JsonResponse(200, NotificationEntry(*found, options_.attempts_max));
+    return JsonResponse(200, NotificationEntry(Retried(*session, scope, *before, request.deadline),
+                                               options_.attempts_max));
   }
 
-  Result<Response> Delete(const Request& request, const Scope& scope) const {
+  Result<Response> Delete(const Request& request, const Principal& who) const {
+    const Scope scope = Scope::Tenant(*who.tenant);
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
     OUTBOX_ASSIGN_OR_RETURN(const Uuid id, MessageId(request));
     OUTBOX_ASSIGN_OR_RETURN(auto session, tables_.Borrow(options_.table, request.deadline));
-    OUTBOX_ASSIGN_OR_RETURN(const auto done,
-                            session->DeleteOne(scope, id, nullptr, request.deadline));
+    const auto audit = AuditOfOperator(request, who, id);
+    OUTBOX_ASSIGN_OR_RETURN(
+        const auto done,
+        session->DeleteOne(scope, id, audit ? &*audit : nullptr, request.deadline));
     if (const Status refused = RepairStatus(done, "deleted", "pending, failed or dead");
         !refused.ok()) {
       return refused;
@@ -148,13 +160,13 @@ class NotificationApi {
 void AddNotificationApi(Router& router, Access& access, Tables& tables,
                         NotificationOptions options) {
   const auto api = std::make_shared<const NotificationApi>(tables, std::move(options));
-  using Endpoint = Result<Response> (NotificationApi::*)(const Request&, const Scope&) const;
+  using Endpoint = Result<Response> (NotificationApi::*)(const Request&, const Principal&) const;
   const auto add = [&](Method method, std::string path, std::string_view permission,
                        Endpoint endpoint) {
     router.Add(
         method, std::move(path),
         access.OfTenant(permission, [api, endpoint](const Request& request, const Principal& who) {
-          Result<Response> answer = ((*api).*endpoint)(request, Scope::Tenant(*who.tenant));
+          Result<Response> answer = ((*api).*endpoint)(request, who);
           return answer.ok() ? *std::move(answer) : ProblemOf(answer.error());
         }));
   };

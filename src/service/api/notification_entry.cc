@@ -53,7 +53,7 @@ std::string NotificationEntry(const store::StoredMessage& stored, std::optional<
       .Add("retry_count", std::max(0, message.attempt - 1))
       .AddRaw("max_retries", attempts_max ? std::to_string(*attempts_max - 1) : "null")
       .Add("last_error", stored.last_error)
-      .Add("scheduled_at", base::FormatTimestamp(message.available_at))
+      .AddRaw("scheduled_at", TimeOrNull(store::AvailableAt(stored)))
       // The row knows when its lease was taken: nothing has changed it since.
       .AddRaw("locked_at", leased ? TimeOrNull(stored.updated_at) : "null")
       .AddRaw("processed_at", TimeOrNull(stored.processed_at))

@@ -9,6 +9,7 @@
 #include "service/api/actor.h"
 #include "service/api/relay_list.h"
 #include "service/api/repair_request.h"
+#include "service/api/store_error.h"
 #include "service/http/parameters.h"
 #include "service/http/problem.h"
 #include "store/control_json.h"
@@ -19,6 +20,8 @@ namespace {
 
 // Rows changed by one statement, so that locks are held shortly.
 constexpr std::size_t kRepairBatch = 1000;
+// Left of a request's time when the last batch begins: enough for it, and to tell of it.
+constexpr std::chrono::seconds kRepairMargin{2};
 constexpr std::size_t kNameBytesMax = 255;
 constexpr std::size_t kReasonBytesMax = 500;
 constexpr IntBounds kAuditLimits{1, 500, 50};
@@ -55,7 +58,7 @@ class OperatorApi {
     filter.after = after.value_or("");
     filter.limit = static_cast<std::size_t>(limit);
     const auto page = tables_.backend().OpenControl()->ListAudit(filter, request.deadline);
-    if (!page.ok()) return Explained(page.error());
+    if (!page.ok()) return Explained(FromStore(page.error()));
     std::vector<std::string> records;
     for (const store::AuditRecord& record : page->records) {
       records.push_back(store::ToJson(record));
@@ -84,9 +87,10 @@ class OperatorApi {
     return JsonResponse(200, options_.config_json);
   }
 
-  Result<Response> Events(const Request& request, const Principal&) const {
+  Result<Response> Events(const Request& request, const Principal& who) const {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
-    OUTBOX_ASSIGN_OR_RETURN(auto stream, events_.Listen());
+    OUTBOX_ASSIGN_OR_RETURN(
+        auto stream, events_.Listen(who.unrestricted ? std::nullopt : std::optional(who.expires)));
     return StreamResponse(std::move(stream));
   }
 
@@ -106,12 +110,13 @@ class OperatorApi {
                        .table = std::string(request.Param("table")),
                        .action = repair.retry ? "retry" : "delete",
                        .filter = repair.filter_json};
-    const Status ended = Carry(session, repair, request, who, record.changed);
-    record.complete = ended.ok();
+    record.complete = false;
+    const Status ended = Carry(session, repair, request, who, record);
     if (!repair.dry_run) options_.audit(record);
     OUTBOX_RETURN_IF_ERROR(Explained(ended));
     return JsonResponse(200, base::JsonObject()
                                  .Add("action", record.action)
+                                 .Add("complete", record.complete)
                                  .Add("dry_run", repair.dry_run)
                                  .Add(repair.dry_run ? "matched" : "changed", record.changed)
                                  .Add("limit_reached", record.changed >= repair.limit)
@@ -145,7 +150,7 @@ class OperatorApi {
                                                .reason = reason.value_or("")},
                                               audit, request.deadline)
                               : control->LetGo(table, sink, audit, request.deadline);
-    if (!changed.ok()) return Explained(changed.error());
+    if (!changed.ok()) return Explained(FromStore(changed.error()));
     const std::size_t relays = switch_.Hold(table, sink, hold);
     options_.audit({.subject = who.subject,
                     .request_id = request.id,
@@ -175,13 +180,13 @@ class OperatorApi {
     const auto control = tables_.backend().OpenControl();
     auto relays = control->Relays(deadline);
     if (!relays.ok() && relays.error().code() == Code::kSchema) return RelayList{};
-    OUTBOX_RETURN_IF_ERROR(relays.error());
-    OUTBOX_ASSIGN_OR_RETURN(auto holds, control->Holds(deadline));
+    if (!relays.ok()) return FromStore(relays.error());
+    OUTBOX_ASSIGN_OR_RETURN(auto holds, FromStore(control->Holds(deadline)));
     return RelayList{.relays = *std::move(relays), .holds = std::move(holds)};
   }
 
   static Status Carry(const Tables::Session& session, const RepairRequest& repair,
-                      const Request& request, const Principal& who, std::size_t& changed) {
+                      const Request& request, const Principal& who, AuditRecord& record) {
     store::RepairTarget target{.ids = {}, .filter = repair.filter, .audit = {}};
     const auto step = [&](bool dry_run, std::size_t limit) {
       return repair.retry ? session->Retry(repair.scope, target, dry_run, limit, request.deadline)
@@ -189,7 +194,8 @@ class OperatorApi {
     };
     OUTBOX_ASSIGN_OR_RETURN(const std::size_t matched, step(true, repair.limit));
     if (repair.dry_run) {
-      changed = matched;
+      record.changed = matched;
+      record.complete = true;
       return Status::Ok();
     }
     target.audit = store::Audit{.actor = ActorOf(who),
@@ -197,12 +203,18 @@ class OperatorApi {
                                 .filter = repair.filter_json,
                                 .matched = matched};
     // No further than was counted: a relay may turn a retried message dead again meanwhile.
-    while (changed < matched) {
-      const std::size_t batch = std::min(kRepairBatch, matched - changed);
-      OUTBOX_ASSIGN_OR_RETURN(const std::size_t now, step(false, batch));
-      changed += now;
-      if (now < batch) break;
+    while (record.changed < matched) {
+      if (record.changed > 0 && request.deadline.remaining() < kRepairMargin) return Status::Ok();
+      const std::size_t batch = std::min(kRepairBatch, matched - record.changed);
+      const auto now = step(false, batch);
+      if (!now.ok() && record.changed > 0 && now.error().code() == Code::kDeadline) {
+        return Status::Ok();
+      }
+      OUTBOX_RETURN_IF_ERROR(now.error());
+      record.changed += *now;
+      if (*now < batch) break;
     }
+    record.complete = true;
     return Status::Ok();
   }
 

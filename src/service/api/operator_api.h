@@ -13,7 +13,8 @@
 // one at once, and outlast restarts.
 //
 // A repair is a rehearsal unless the body says "dry_run": false: it then answers how many messages
-// it would change. Every one that is carried out is recorded in the database, in the transaction of
+// it would change. One that is carried out ends with its request's time, and says when it is not
+// complete. Every one that is carried out is recorded in the database, in the transaction of
 // each change, and told to `audit`.
 #pragma once
 

@@ -34,6 +34,12 @@ void CheckListen(const ServiceOptions& options, std::string_view key,
   }
 }
 
+// What the service has besides: service.cc.
+bool IsTaken(const std::string& path) {
+  return path == "/api" || path.starts_with("/api/") || path == "/healthz" || path == "/readyz" ||
+         path == "/openapi.json" || path == "/docs";
+}
+
 }  // namespace
 
 Result<ListenAddress> ParseListenAddress(std::string_view text) {
@@ -62,13 +68,23 @@ std::vector<std::string> ServiceOptions::Problems() const {
   if (rate_limit == 0) problems.emplace_back("service.rate_limit: must be at least 1");
   if (rate_burst == 0) problems.emplace_back("service.rate_burst: must be at least 1");
   if (workers == 0 || workers > 64) problems.emplace_back("service.workers: must be 1 to 64");
+  if (connections == 0 || connections > 100'000) {
+    problems.emplace_back("service.connections: must be 1 to 100000");
+  }
   if (stalled_after < std::chrono::seconds(1)) {
     problems.emplace_back("service.stalled_after: must be at least 1s");
   }
   for (const std::string& problem : auth.Problems()) {
     problems.push_back(StrCat("service.auth: ", problem));
   }
-  if (const Status status = metrics.Validate(); !status.ok()) problems.push_back(status.message());
+  if (const Status status = metrics.Validate(); !status.ok()) {
+    problems.push_back(StrCat(status.message(), "; ", status.hint()));
+  }
+  if (metrics.enabled && IsTaken(metrics.path)) {
+    problems.push_back(
+        StrCat("metrics.path: ", metrics.path,
+               " is a path of the service itself: choose another, such as /metrics"));
+  }
   return problems;
 }
 

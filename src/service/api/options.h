@@ -31,7 +31,9 @@ struct ServiceOptions {
   bool enqueue = false;  // messages may be enqueued over HTTP
   std::string notification_table = "notification_outbox";
   std::chrono::milliseconds stalled_after{std::chrono::minutes(1)};
-  std::size_t workers = 4;  // requests that are worked on at a time
+  std::size_t workers = 4;                    // requests that are worked on at a time
+  std::size_t connections = 1024;             // open at a time at `listen`
+  std::size_t connections_per_address = 512;  // of those, from one address; 0: no such limit
 
   bool enabled() const noexcept { return !listen.empty() || !admin_listen.empty(); }
   // "service.listen: …", one for each problem. Looks at no file and no network.

@@ -41,6 +41,13 @@ RelaySeen RelayBoard::Apply(std::string_view relay, Change change) {
   return found->second;
 }
 
+template <typename Change>
+void RelayBoard::ApplyIfKnown(std::string_view relay, Change change) {
+  const std::lock_guard lock(mutex_);
+  const auto found = relays_.find(relay);
+  if (found != relays_.end()) change(found->second);
+}
+
 std::vector<RelaySeen> RelayBoard::Relays() const {
   const std::lock_guard lock(mutex_);
   std::vector<RelaySeen> relays;
@@ -63,14 +70,14 @@ void RelayBoard::OnLeaderChanged(std::string_view relay, bool leading) {
 }
 
 void RelayBoard::OnClaimed(std::string_view relay, std::size_t count, Duration) {
-  Apply(relay, [&](RelaySeen& changed) {
+  ApplyIfKnown(relay, [&](RelaySeen& changed) {
     changed.claimed += count;
     changed.last_claim = Clock::now();
   });
 }
 
 void RelayBoard::OnSettled(std::string_view relay, const SettleCounts& counts, Duration) {
-  Apply(relay, [&](RelaySeen& changed) {
+  ApplyIfKnown(relay, [&](RelaySeen& changed) {
     changed.delivered += counts.delivered;
     changed.retried += counts.retried;
     changed.dead += counts.dead;
@@ -83,7 +90,7 @@ void RelayBoard::OnSettled(std::string_view relay, const SettleCounts& counts, D
 }
 
 void RelayBoard::OnStoreError(std::string_view relay, std::string_view, const Status&, Duration) {
-  Apply(relay, [](RelaySeen& changed) { ++changed.store_errors; });
+  ApplyIfKnown(relay, [](RelaySeen& changed) { ++changed.store_errors; });
 }
 
 }  // namespace outbox::service

@@ -1,6 +1,9 @@
 // RelayBoard: where each relay of this process stands, as its own events tell, for health, the
 // operators' API and the live stream. Counts are since the start of the process.
 //
+// A relay is known by its state. Others tell of their errors under a table's name too (splitters,
+// cleaners, whoever counts rows): that makes no relay of them.
+//
 // Threads: any.
 #pragma once
 
@@ -39,6 +42,8 @@ struct RelaySeen {
   std::string_view table() const noexcept {
     return std::string_view(name).substr(0, name.find('/'));
   }
+  // It serves one sink of a table with routes.
+  bool one_of_several() const noexcept { return name.find('/') != std::string::npos; }
 };
 
 // {"name":…,"state":…,"leading":…,"delivered":…,…}
@@ -64,6 +69,8 @@ class RelayBoard final : public RelayObserver {
  private:
   template <typename Change>
   RelaySeen Apply(std::string_view relay, Change change);
+  template <typename Change>
+  void ApplyIfKnown(std::string_view relay, Change change);
 
   OnChange on_change_;
   mutable std::mutex mutex_;

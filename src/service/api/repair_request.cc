@@ -72,7 +72,7 @@ Status ReadFilter(const Json& object, RepairRequest& request) {
 
 Result<RepairRequest> RepairRequest::Read(std::string_view body) {
   constexpr std::array<std::string_view, 4> kMembers{"action", "filter", "dry_run", "limit"};
-  OUTBOX_ASSIGN_OR_RETURN(const Json json, ParseJson(body));
+  OUTBOX_ASSIGN_OR_RETURN(const Json json, ParseJson(body, kJsonDepthMax, JsonMembers::kOnce));
   if (!json.is_object()) return Status::Invalid("the body is not a JSON object");
   OUTBOX_RETURN_IF_ERROR(OnlyMembers(json, kMembers));
   RepairRequest request;

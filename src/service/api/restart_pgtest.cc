@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "service/api/api_suite.h"
+#include "service/metrics/scrape.h"
 #include "tests/support/postgres.h"
 
 namespace outbox::service {
@@ -71,6 +72,57 @@ TEST_P(RestartSuite, NoCallFailsOnceTheDatabaseIsBack) {
   // A change is not tried twice, but does not meet a session of before either.
   EXPECT_EQ(Call("POST", NotePath(id, "/retry"), ann).status, 200);
   expect_answers("a restart");
+}
+
+TEST_P(RestartSuite, AnOutageMakesNoRelayThatStandsStill) {
+  options_.stalled_after = std::chrono::seconds(1);
+  StartService();
+  Enqueue(orders_, {Note(kAnn)});
+  session_.reset();
+  restarted_server->Stop();
+  EXPECT_TRUE(outbox::testing::WaitFor([&] {
+    return testing::Scrape(metrics_->Exposition())
+               .Find("outbox_store_errors_total", {{"table", orders_}, {"operation", "stats"}})
+               .value_or(0) >= 1;
+  }));
+  EXPECT_THAT(Log(), ::testing::HasSubstr(R"("operation":"stats")"));
+  EXPECT_EQ(Plain("GET", "/readyz").status, 503);
+  restarted_server->StartAgain();
+  TestReply ready;
+  EXPECT_TRUE(outbox::testing::WaitFor([&] {
+    ready = Plain("GET", "/readyz", OperatorToken());
+    const Json table = Json::parse(ready.body).at("tables").at(1);
+    return table.contains("stats") && table["stats"].value("oldest_age_ms", 0) > 5'000;
+  })) << ready.body;
+  EXPECT_EQ(ready.status, 200) << ready.body;
+  EXPECT_TRUE(Json::parse(ready.body).at("relays").empty()) << ready.body;
+}
+
+TEST_P(RestartSuite, WhatTheDatabaseRefusesIsNotTheClientsFault) {
+  StartService();
+  const std::string ann = TokenOf(kAnn);
+  const auto expect_internal = [&](const TestReply& reply, const std::string& why) {
+    EXPECT_EQ(reply.status, 500) << reply.body;
+    const Json problem = Json::parse(reply.body);
+    EXPECT_FALSE(problem.contains("detail")) << reply.body;
+    const std::string id = problem.at("instance");
+    EXPECT_TRUE(outbox::testing::WaitFor([&] {
+      std::istringstream lines(Log());
+      for (std::string line; std::getline(lines, line);) {
+        if (line.find(id) != std::string::npos) return line.find(why) != std::string::npos;
+      }
+      return false;
+    })) << Log();
+  };
+  ASSERT_OK(session_->Execute("ALTER TABLE " + notes_ + " RENAME COLUMN topic TO subject"));
+  expect_internal(Call("GET", kNotifications, ann), "topic");
+  ASSERT_OK(session_->Execute("ALTER TABLE " + notes_ + " RENAME COLUMN subject TO topic"));
+  ASSERT_OK(session_->Execute("ALTER TABLE " + notes_ + " RENAME TO elsewhere"));
+  expect_internal(Call("GET", kNotifications, ann), "does not exist");
+  expect_internal(Call("GET", Messages(notes_), OperatorToken()), "does not exist");
+  ASSERT_OK(
+      session_->Execute("ALTER TABLE elsewhere RENAME TO " + notes_.substr(notes_.find('.') + 1)));
+  EXPECT_EQ(Call("GET", kNotifications, ann).status, 200);
 }
 
 }  // namespace

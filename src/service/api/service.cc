@@ -1,5 +1,6 @@
 #include "service/api/service.h"
 
+#include <future>
 #include <utility>
 
 #include "base/text.h"
@@ -12,7 +13,11 @@
 #include "service/api/operator_api.h"
 #include "service/api/request_watch.h"
 #include "service/api/tables.h"
+#include "service/auth/key_sources.h"
+#include "service/http/file_limit.h"
+#include "service/http/problem.h"
 #include "service/http/server.h"
+#include "service/http/tls_context.h"
 #include "service/metrics/stats_sampler.h"
 #include "service_api/openapi.h"
 
@@ -20,6 +25,22 @@ namespace outbox::service {
 namespace {
 
 constexpr std::chrono::seconds kOpenTime{10};
+// The operators' server is small, and its own: what comes to the other one takes nothing from it.
+constexpr std::size_t kAdminWorkers = 2;
+constexpr std::size_t kAdminQueueMax = 16;
+constexpr std::size_t kAdminConnectionsMax = 128;
+// Files besides connections: the database's, sinks', logs.
+constexpr std::size_t kOtherFiles = 256;
+
+void MakeRoomForConnections(const ServiceOptions& options, const log::Logger& logger) {
+  const std::size_t wanted = options.connections + kAdminConnectionsMax + kOtherFiles;
+  const std::size_t room = RaiseFileLimit(wanted);
+  if (room >= wanted) return;
+  logger.Write(log::Level::kWarn, "too few open files are allowed for service.connections",
+               {{"allowed", room},
+                {"wanted", wanted},
+                {"hint", "raise LimitNOFILE (ulimit -n), or lower service.connections"}});
+}
 
 Result<std::vector<SampledTable>> Sampled(Tables& tables) {
   std::vector<SampledTable> sampled;
@@ -29,6 +50,12 @@ Result<std::vector<SampledTable>> Sampled(Tables& tables) {
     sampled.push_back({name, AskStatsOf(std::shared_ptr<store::InspectStore>(std::move(store)))});
   }
   return sampled;
+}
+
+std::set<std::string> LimitedTables(const ServiceParts& parts) {
+  std::set<std::string> names;
+  for (const std::string& name : parts.limited) names.insert(parts.backend.DisplayName(name));
+  return names;
 }
 
 std::function<void(const AuditRecord&)> AuditLog(const log::Logger& logger) {
@@ -67,11 +94,14 @@ struct Service::Running {
           const ServiceOptions& options)
       : parts(std::move(given)),
         tables(parts.backend, parts.tables),
-        access(std::move(authenticator), {.per_second = static_cast<double>(options.rate_limit),
-                                          .burst = static_cast<double>(options.rate_burst)}),
+        access(std::move(authenticator),
+               {.per_second = static_cast<double>(options.rate_limit),
+                .burst = static_cast<double>(options.rate_burst)},
+               options.cors_origins),
         health(tables, *parts.board, [this] { return access.authenticator().ready(); },
-               {.stalled_after = options.stalled_after}),
-        events(*parts.board) {}
+               {.stalled_after = options.stalled_after, .limited = LimitedTables(parts)}),
+        events(*parts.board),
+        watch(std::make_shared<RequestWatch>(parts.logger, parts.metrics)) {}
 
   void AddPublic(Router& router, const ServiceOptions& options) {
     AddMessageApi(router, access, tables,
@@ -82,16 +112,60 @@ struct Service::Running {
     AddDocuments(router);
   }
   void AddAdmin(Router& router, const ServiceOptions& options) {
-    AddHealth(router, health);
+    // At an address of its own it is among operators.
+    const bool open = options.admin_listen.empty();
+    AddHealth(router, health, [this, open](const Request& request) {
+      return open ? access.IsOperator(request) : !access.IsOfOthers(request);
+    });
     AddOperatorApi(router, access, tables, *parts.board, *parts.relay_switch, events,
                    {.process = parts.process,
                     .config_json = parts.config_json,
                     .audit = AuditLog(parts.logger)});
     if (!options.metrics.enabled) return;
-    router.Add(Method::kGet, options.metrics.path, [this](const Request&) {
-      return Response{.content_type = std::string(MetricsObserver::kContentType),
-                      .body = parts.metrics->Exposition()};
-    });
+    router.Add(Method::kGet, options.metrics.path,
+               [this](const Request&) {
+                 return Response{.content_type = std::string(MetricsObserver::kContentType),
+                                 .body = parts.metrics->Exposition()};
+               },
+               {.apart = true});
+  }
+
+  // Without an admin_listen the one server has everything.
+  Status StartServers(const ServiceOptions& options, const std::shared_ptr<const Router>& open,
+                      const std::shared_ptr<const Router>& admin) {
+    if (!options.listen.empty()) {
+      ServerOptions server{.worker_threads = options.workers, .cors_origins = options.cors_origins};
+      server.limits.connections_max = options.connections;
+      server.limits.connections_per_address_max = options.connections_per_address;
+      OUTBOX_RETURN_IF_ERROR(StartServer(std::move(server), options, options.listen, open));
+    }
+    if (!options.admin_listen.empty()) {
+      ServerOptions server{.io_threads = 1,
+                           .worker_threads = kAdminWorkers,
+                           .worker_queue_max = kAdminQueueMax,
+                           .cors_origins = options.cors_origins};
+      server.limits.connections_max = kAdminConnectionsMax;
+      OUTBOX_RETURN_IF_ERROR(StartServer(std::move(server), options, options.admin_listen, admin));
+    }
+    return Status::Ok();
+  }
+  Status StartServer(ServerOptions server, const ServiceOptions& options,
+                     const std::vector<std::string>& addresses,
+                     const std::shared_ptr<const Router>& router) {
+    server.before_body = [this](const Request& request) -> std::optional<Response> {
+      if (request.route.starts_with("/api/")) return access.Refusal(request);
+      return Problem(413, "body_too_large", "The body is too large", "This path takes no body.");
+    };
+    std::optional<TlsOptions> files;
+    if (tls) files = {options.tls_certificate, options.tls_key};
+    std::vector<ListenerOptions> listeners;
+    for (const std::string& text : addresses) {
+      OUTBOX_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(text));
+      listeners.push_back({std::move(address), router, files});
+    }
+    OUTBOX_ASSIGN_OR_RETURN(auto started, Server::Start(std::move(server), listeners, watch));
+    servers.push_back(std::move(started));
+    return Status::Ok();
   }
 
   const ServiceParts parts;
@@ -101,13 +175,25 @@ struct Service::Running {
   LiveEvents events;
   std::unique_ptr<StatsSampler> sampler;
   std::shared_ptr<const Router> all;  // the router that has every route
+  const std::shared_ptr<RequestWatch> watch;
   bool tls = false;
-  std::unique_ptr<Server> server;
+  std::vector<std::unique_ptr<Server>> servers;  // for everybody, for operators
 };
 
 Service::Service(std::unique_ptr<Running> running) : running_(std::move(running)) {}
 
 Service::~Service() { running_->parts.board->Tell(nullptr); }
+
+Status Service::Check(const ServiceOptions& options) {
+  if (!options.enabled()) return Status::Ok();
+  OUTBOX_RETURN_IF_ERROR(Validate(ServerOptions{.cors_origins = options.cors_origins}));
+  if (!options.tls_certificate.empty()) {
+    OUTBOX_RETURN_IF_ERROR(MakeTlsContext({options.tls_certificate, options.tls_key}).error());
+  }
+  AuthOptions keys = options.auth;
+  keys.jwks_url.clear();
+  return OpenKeySources(keys, [](const auto&) {}, {}).error();
+}
 
 Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, ServiceParts parts) {
   const log::Logger& logger = parts.logger;
@@ -124,26 +210,14 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
 
   running->all = admin;
 
-  std::vector<ListenerOptions> listeners;
-  std::optional<TlsOptions> tls;
-  if (!options.tls_certificate.empty()) tls = {options.tls_certificate, options.tls_key};
-  running->tls = tls.has_value();
-  for (const auto& [addresses, router] :
-       {std::pair(options.listen, open), std::pair(options.admin_listen, admin)}) {
-    for (const std::string& text : addresses) {
-      OUTBOX_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(text));
-      listeners.push_back({std::move(address), router, tls});
-    }
-  }
+  running->tls = !options.tls_certificate.empty();
+  MakeRoomForConnections(options, logger);
   if (options.metrics.enabled) {
     OUTBOX_ASSIGN_OR_RETURN(auto sampled, Sampled(running->tables));
     running->sampler = StatsSampler::Start(std::move(sampled), options.metrics.sample_interval,
-                                           running->parts.metrics, running->parts.board);
+                                           running->parts.metrics, running->parts.observers);
   }
-  OUTBOX_ASSIGN_OR_RETURN(
-      running->server,
-      Server::Start({.worker_threads = options.workers, .cors_origins = options.cors_origins},
-                    listeners, std::make_shared<RequestWatch>(logger, running->parts.metrics)));
+  OUTBOX_RETURN_IF_ERROR(running->StartServers(options, open, admin));
   // Last: had anything failed, there would be nobody left to tell.
   running->parts.board->Tell(
       [events = &running->events](const RelaySeen& relay) { events->Changed(relay); });
@@ -152,17 +226,33 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
 
 std::vector<std::string> Service::addresses() const {
   std::vector<std::string> addresses;
-  for (const ListenAddress& address : running_->server->addresses()) {
-    addresses.push_back(base::StrCat(running_->tls ? "https://" : "http://", address.ToString()));
+  for (const auto& server : running_->servers) {
+    for (const ListenAddress& address : server->addresses()) {
+      addresses.push_back(base::StrCat(running_->tls ? "https://" : "http://", address.ToString()));
+    }
   }
   return addresses;
 }
 
 std::vector<std::string> Service::routes() const { return running_->all->Routes(); }
 
+void Service::BeginStop() { running_->health.BeginStop(); }
+
 Status Service::Stop(Deadline deadline) {
+  BeginStop();
   running_->events.Close();
-  return running_->server->Stop(deadline);
+  // At the same time: one that takes long leaves the other its time.
+  std::vector<std::future<Status>> stops;
+  for (const auto& server : running_->servers) {
+    stops.push_back(
+        std::async(std::launch::async, [&server, deadline] { return server->Stop(deadline); }));
+  }
+  Status stopped;
+  for (std::future<Status>& stop : stops) {
+    const Status one = stop.get();
+    if (stopped.ok()) stopped = one;
+  }
+  return stopped;
 }
 
 }  // namespace outbox::service

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,12 @@ namespace outbox::service {
 struct ServiceParts {
   store::Backend& backend;
   std::vector<std::string> tables;    // those it shows
+  std::set<std::string> limited;      // of those, the ones whose relays have a filter
   std::shared_ptr<RelayBoard> board;  // an observer of the relays
   std::shared_ptr<RelaySwitch> relay_switch = std::make_shared<RelaySwitch>();
   std::shared_ptr<MetricsObserver> metrics;  // another
+  // All of the relays' observers: whoever counts rows tells them of its failures. May be null.
+  std::shared_ptr<RelayObserver> observers;
   const log::Logger& logger;
   std::string process;                           // its id, as its heartbeats tell it
   std::string config_json;                       // effective settings, secrets masked
@@ -35,6 +39,8 @@ struct ServiceParts {
 
 class Service {
  public:
+  // What Start would refuse, as far as it can be told from files and the environment.
+  static Status Check(const ServiceOptions& options);
   // Serves when it returns.
   static Result<std::unique_ptr<Service>> Start(const ServiceOptions& options, ServiceParts parts);
   ~Service();
@@ -47,6 +53,8 @@ class Service {
   // "GET /api/v1/tables", everything that is offered at any of them.
   std::vector<std::string> routes() const;
 
+  // From now on /readyz says that the process is about to end; everything else goes on.
+  void BeginStop();
   // No new connections; requests under way are finished and streams ended.
   Status Stop(Deadline deadline);
 

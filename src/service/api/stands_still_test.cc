@@ -24,7 +24,12 @@ RelaySeen SeenAs(RelayState state, Time since = {}, Time settled = {}) {
 }
 bool Still(const store::TableStats& stats, const std::vector<RelaySeen>& relays,
            Time now = kLater) {
-  return StandsStill(stats, relays, kStart, now, kAfter);
+  return StandsStill(stats, {.relays = relays}, kStart, now, kAfter);
+}
+RelaySeen WhoseClaimCameBack(const std::string& name, Time at) {
+  RelaySeen relay{.name = name, .state = RelayState::kRunning};
+  relay.last_claim = at;
+  return relay;
 }
 
 TEST(StandsStill, WhenWorkIsDueAndNothingSettles) {
@@ -61,6 +66,32 @@ TEST(StandsStill, NotWhenARelayHasAReason) {
 
 TEST(StandsStill, OneIdleRelayOfSeveralIsEnough) {
   EXPECT_TRUE(Still(Due(2min), {SeenAs(RelayState::kPaused), SeenAs(RelayState::kRunning)}));
+}
+
+TEST(StandsStill, NotWhenWhatIsDueMayBeForOthersAndClaimsComeBack) {
+  const RelaySeen asking = WhoseClaimCameBack("orders", kLater - 1s);
+  EXPECT_TRUE(Still(Due(2min), {asking}));  // it asks for everything, and nothing comes
+  EXPECT_FALSE(
+      StandsStill(Due(2min), {.relays = {asking}, .limited = true}, kStart, kLater, kAfter));
+  EXPECT_FALSE(Still(Due(2min), {WhoseClaimCameBack("orders/rabbit", kLater - 1s)}));
+
+  const RelaySeen silent = WhoseClaimCameBack("orders", kLater - 1min);
+  EXPECT_TRUE(
+      StandsStill(Due(2min), {.relays = {silent}, .limited = true}, kStart, kLater, kAfter));
+  EXPECT_TRUE(Still(Due(2min), {WhoseClaimCameBack("orders/rabbit", kLater - 1min)}));
+}
+
+TEST(RelayBoard, OnlyARelayIsOne) {
+  RelayBoard board;
+  // As a splitter, a cleaner and the sampler do.
+  board.OnStoreError("orders", "stats", Status::Retry(Code::kUnavailable, "away"), 1s);
+  board.OnClaimed("orders", 0, {});
+  EXPECT_TRUE(board.Relays().empty());
+  board.OnLeaderChanged("orders", true);  // told before the state
+  board.OnStateChanged("orders", RelayState::kRunning, "");
+  board.OnStoreError("orders", "claim", Status::Retry(Code::kUnavailable, "away"), 1s);
+  EXPECT_EQ(board.Relays().at(0).leading, true);
+  EXPECT_EQ(board.Relays().at(0).store_errors, 1u);
 }
 
 TEST(RelayBoard, RemembersSinceWhenAndWhatWasSettled) {

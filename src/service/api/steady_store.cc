@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "service/api/store_error.h"
+
 namespace outbox::service {
 namespace {
 
@@ -17,18 +19,23 @@ bool SaysNothingOfTheSession(Code code) {
 }  // namespace
 
 template <typename Call>
-auto SteadyStore::Once(Call call) {
+auto SteadyStore::Ask(Call call) {
   auto result = call(*session_);
   if (!SaysNothingOfTheSession(result.error().code())) broken_ = true;
   return result;
 }
 
 template <typename Call>
+auto SteadyStore::Once(Call call) {
+  return FromStore(Ask(call));
+}
+
+template <typename Call>
 auto SteadyStore::Again(Deadline deadline, Call call) {
-  auto result = Once(call);
-  if (result.error().code() != Code::kUnavailable || deadline.passed()) return result;
+  auto result = Ask(call);
+  if (result.error().code() != Code::kUnavailable || deadline.passed()) return FromStore(result);
   auto opened = open_(deadline);
-  if (!opened.ok()) return result;
+  if (!opened.ok()) return FromStore(result);
   session_ = *std::move(opened);
   broken_ = false;
   return Once(call);

@@ -2,7 +2,7 @@
 //
 // A read that fails because the database can not be reached is done once more, in a new session and
 // within the same deadline. What changes rows is never repeated. After a failure that says anything
-// about the session it is `broken`: it must not be kept.
+// about the session it is `broken`: it must not be kept. Failures are ours, as store_error.h says.
 //
 // Threads: one at a time.
 #pragma once
@@ -44,6 +44,8 @@ class SteadyStore final : public store::InspectStore {
                              bool dry_run, std::size_t limit, Deadline deadline) override;
 
  private:
+  template <typename Call>
+  auto Ask(Call call);
   template <typename Call>
   auto Once(Call call);
   template <typename Call>

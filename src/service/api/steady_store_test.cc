@@ -127,7 +127,7 @@ TEST(SteadyStore, TriesOnceAndNotAfterTheDeadline) {
 TEST(SteadyStore, OtherFailuresAreAnswers) {
   for (const Code code : {Code::kInvalidArgument, Code::kNotFound, Code::kConflict}) {
     SteadyCase refused(Status::Permanent(code, "no"));
-    EXPECT_THAT(refused.store.Stats(kEverybody, false, kFar), HasCode(code));
+    EXPECT_FALSE(refused.store.Stats(kEverybody, false, kFar).ok());
     EXPECT_EQ(refused.opened, 0);
     EXPECT_FALSE(refused.store.broken());
   }
@@ -135,6 +135,24 @@ TEST(SteadyStore, OtherFailuresAreAnswers) {
   EXPECT_THAT(slow.store.Stats(kEverybody, false, kFar), HasCode(Code::kDeadline));
   EXPECT_EQ(slow.opened, 0) << "there is no time for more";
   EXPECT_TRUE(slow.store.broken());
+}
+
+TEST(SteadyStore, AFailureOfTheDatabaseIsNotTheClients) {
+  const auto told = [](const Status& error) {
+    const auto asked = SteadyCase(error).store.Stats(kEverybody, false, kFar);
+    EXPECT_EQ(asked.error().message(), error.message());
+    return asked.error().code();
+  };
+  // A cursor that is none.
+  EXPECT_EQ(told(Status::Invalid("after: is not a position")), Code::kInvalidArgument);
+  // A role without rights, a table that was renamed, a column that is gone.
+  for (const Code code : {Code::kPermission, Code::kNotFound, Code::kSchema}) {
+    EXPECT_EQ(told(Status::Permanent(code, "no").WithNative("42000")), Code::kInternal);
+  }
+  // A deadlock.
+  EXPECT_EQ(told(Status::Retry(Code::kConflict, "no").WithNative("40P01")), Code::kUnavailable);
+  // Control tables that were never made: the operators' API explains them.
+  EXPECT_EQ(told(Status::Permanent(Code::kSchema, "no")), Code::kSchema);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "service/api/store_error.h"
 
 namespace outbox::service {
 namespace {
@@ -38,7 +39,7 @@ Result<Tables::Session> Tables::Borrow(std::string_view table, Deadline deadline
       return Session(*this, name, std::move(store));
     }
   }
-  OUTBOX_ASSIGN_OR_RETURN(auto store, backend_.OpenInspect(name, deadline));
+  OUTBOX_ASSIGN_OR_RETURN(auto store, FromStore(backend_.OpenInspect(name, deadline)));
   return Session(*this, name,
                  std::make_unique<SteadyStore>(
                      std::move(store), [this, name](Deadline by) { return OpenAnew(name, by); }));
@@ -58,7 +59,19 @@ Result<std::unique_ptr<store::InspectStore>> Tables::OpenAnew(const std::string&
 void Tables::GiveBack(const std::string& table, std::unique_ptr<SteadyStore> store) {
   if (store->broken()) return;
   const std::lock_guard lock(mutex_);
-  if (auto& idle = idle_[table]; idle.size() < kIdleMax) idle.push_back(std::move(store));
+  auto& idle = idle_[table];
+  if (idle.empty() || IdleLocked() < names_.size() + kMoreIdleMax) idle.push_back(std::move(store));
+}
+
+std::size_t Tables::idle() const {
+  const std::lock_guard lock(mutex_);
+  return IdleLocked();
+}
+
+std::size_t Tables::IdleLocked() const {
+  std::size_t count = 0;
+  for (const auto& [table, idle] : idle_) count += idle.size();
+  return count;
 }
 
 }  // namespace outbox::service

@@ -1,7 +1,7 @@
 // Tables: the outbox tables that the API shows, and the database sessions to ask them with.
 //
-// A handler borrows a session for the time of its call; idle ones are kept, a few for each table.
-// How many there are at once is bounded by the server's workers.
+// A handler borrows a session for the time of its call; idle ones are kept: one for each table, and
+// a few more. How many are borrowed at once is bounded by the server's workers.
 //
 // Threads: any number at once; a borrowed session is used by one.
 #pragma once
@@ -38,6 +38,7 @@ class Tables {
     }
 
     store::InspectStore* operator->() const noexcept { return store_.get(); }
+    store::InspectStore& operator*() const noexcept { return *store_; }
 
    private:
     Tables& tables_;
@@ -50,14 +51,15 @@ class Tables {
 
   // As they are shown: "public.orders_outbox".
   const std::vector<std::string>& names() const noexcept { return names_; }
-  // kNotFound for a table that is not one of them.
+  // kNotFound for a table that is not one of them; other failures are ours (store_error.h).
   Result<Session> Borrow(std::string_view table, Deadline deadline);
   bool Has(std::string_view table) const;
+  std::size_t idle() const;
 
   store::Backend& backend() const noexcept { return backend_; }
 
  private:
-  static constexpr std::size_t kIdleMax = 4;
+  static constexpr std::size_t kMoreIdleMax = 4;  // than one for each table
 
   Result<std::unique_ptr<store::InspectStore>> OpenAnew(const std::string& table,
                                                         Deadline deadline);
@@ -66,7 +68,9 @@ class Tables {
   store::Backend& backend_;
   const std::vector<std::string> names_;
 
-  std::mutex mutex_;
+  std::size_t IdleLocked() const;
+
+  mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, std::vector<std::unique_ptr<SteadyStore>>, std::less<>> idle_;
 };

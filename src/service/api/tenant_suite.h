@@ -177,6 +177,7 @@ TEST_P(TenantApiSuite, StatusesAndStatisticsAddUp) {
     total += ++count;
   }
   const Json stats = GetJson(base::StrCat(kNotifications, "/stats"), ann);
+  EXPECT_EQ(stats.at("exact"), true);
   count = 0;
   for (const auto& [state, name] : states) {
     EXPECT_EQ(stats.at(name), ++count) << name;
@@ -198,6 +199,7 @@ TEST_P(TenantApiSuite, RetriesWhatFailedOrIsDead) {
   for (const Made state : {Made::kFailed, Made::kDead}) {
     const Uuid id = Make(state, notes_, kAnn);
     const Json before = GetJson(NotePath(id), ann);
+    EXPECT_EQ(before.at("scheduled_at").is_null(), state == Made::kDead);
     const TestReply reply = Call("POST", NotePath(id, "/retry"), ann);
     ASSERT_EQ(reply.status, 200) << reply.body;
     const Json entry = Json::parse(reply.body);

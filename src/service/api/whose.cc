@@ -2,9 +2,11 @@
 
 namespace outbox::service {
 
+bool SeesAllTenants(const Principal& who) { return who.operator_scope || who.unrestricted; }
+
 Result<store::Scope> WhoseRows(const Request& request, const Principal& who) {
   const auto named = request.query.Find("tenant");
-  const bool all = who.operator_scope || who.unrestricted;
+  const bool all = SeesAllTenants(who);
   if (named && !all) {
     return Status::Invalid("tenant: is for operators; a tenant's token says whose rows it sees");
   }

@@ -8,6 +8,9 @@
 
 namespace outbox::service {
 
+// Operators, and everybody where authentication is switched off.
+bool SeesAllTenants(const Principal& who);
+
 // By the token, and for operators by the parameter `tenant`. kInvalidArgument when that is no UUID,
 // or is asked for by somebody else. kPermission for a token without a tenant that is no operator's.
 Result<store::Scope> WhoseRows(const Request& request, const Principal& who);

@@ -59,6 +59,11 @@ Status JwksFile::Load() {
   OUTBOX_ASSIGN_OR_RETURN(const std::string text, ReadKeyFile(path_, kJwksBytesMax));
   auto jwks = ParseJwks(text, JwksOrigin::kLocal);
   if (!jwks.ok()) return Status::Invalid(base::StrCat(path_, " ", jwks.error().message()));
+  if (jwks->keys.empty()) {
+    return Status::Invalid(base::StrCat(path_, " has no key that can be used here",
+                                        jwks->skipped.empty() ? "" : ": ",
+                                        base::Join(jwks->skipped, "; ")));
+  }
   skipped_.Set(jwks->skipped.empty()
                    ? ""
                    : base::StrCat(path_, ": left out ", base::Join(jwks->skipped, "; ")));

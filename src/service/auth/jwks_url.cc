@@ -90,6 +90,8 @@ Result<KeySet> JwksUrl::Fetch() {
   const std::string what = base::StrCat("keys of ", fetch_.host());
   auto text = fetch_.Get(options_.timeout);
   auto jwks = text.ok() ? ParseJwks(*text, JwksOrigin::kRemote) : Result<Jwks>(text.error());
+  // A set of nothing would lock everybody out, and is what a server gives that is being set up.
+  if (jwks.ok() && jwks->keys.empty()) jwks = Status::Invalid("has no key that can be used here");
   if (!jwks.ok()) {
     if (jwks.error().code() == Code::kCancelled) return jwks.error();
     const std::string why =

@@ -124,23 +124,24 @@ TEST_F(JwksUrlTest, AStormOfUnknownKidsMakesOneFetchPerFloor) {
   const auto source = Open({.interval = kLong, .floor = 400ms});
   const auto started = std::chrono::steady_clock::now();
   std::atomic<int> asked = 0;
+  std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      while (std::chrono::steady_clock::now() - started < 1500ms) {
+      while (!stop) {
         source->Refresh(2s);
         ++asked;
       }
     });
   }
+  EXPECT_TRUE(WaitFor([&] { return Fetches() >= 4 && asked > 100; }));
+  stop = true;
   for (std::thread& thread : threads) thread.join();
   const auto took = std::chrono::steady_clock::now() - started;
   const auto allowed = static_cast<std::size_t>(took / 400ms) + 2;  // the first, and the one begun
   std::cout << "asked " << asked << " times, fetched " << Fetches() << ", allowed " << allowed
             << "\n";
-  EXPECT_GE(Fetches(), 2U);
   EXPECT_LE(Fetches(), allowed);
-  EXPECT_GT(asked, 100);
 }
 
 TEST_F(JwksUrlTest, TheFloorOfTheProductIsTenSeconds) {
@@ -150,9 +151,9 @@ TEST_F(JwksUrlTest, TheFloorOfTheProductIsTenSeconds) {
   stage.options.secrets.clear();
   stage.options.public_keys.clear();
   stage.options.jwks_url = server_->url();
+  const auto started = std::chrono::steady_clock::now();
   const auto authenticator = stage.Open();
   ASSERT_NE(authenticator, nullptr);
-  const auto started = std::chrono::steady_clock::now();
   for (int i = 0; i < 1000; ++i) {
     const ForgeJson header = EsHeader().With("kid", base::StrCat("\"made-up-", i, "\""));
     EXPECT_THAT(authenticator->Check(KeyToken(StageEc(), header.Text(), GoodClaims().Text())),
@@ -177,6 +178,17 @@ TEST_F(JwksUrlTest, OldKeysStayInUseWhileTheServerIsDown) {
   EXPECT_TRUE(WaitFor([&] { return HasKid(*source, "b"); }));
 }
 
+TEST_F(JwksUrlTest, ASetWithoutAKeyThatCanBeUsedChangesNothing) {
+  ServeKeys({StageEc().Jwk("a")});
+  const auto source = Open({.interval = 20ms, .floor = 10ms});
+  ServeKeys({});
+  EXPECT_TRUE(WaitFor([&] { return !Notices().empty(); }));
+  EXPECT_THAT(Notices()[0], HasSubstr("has no key that can be used here; those known stay in use"));
+  EXPECT_TRUE(HasKid(*source, "a"));
+  ServeKeys({StageEc().Jwk("b")});
+  EXPECT_TRUE(WaitFor([&] { return HasKid(*source, "b"); }));
+}
+
 TEST_F(JwksUrlTest, AnswersThatAreNoKeySetChangeNothing) {
   const std::vector<std::pair<HttpServer::Reply, std::string>> bad{
       {{.status = 500, .body = JwksOf({})}, "answered 500"},
@@ -191,8 +203,8 @@ TEST_F(JwksUrlTest, AnswersThatAreNoKeySetChangeNothing) {
   ServeKeys({StageEc().Jwk("a")});
   const auto source = Open({.interval = kLong, .floor = 1ms, .timeout = 5s});
   for (const auto& [reply, why] : bad) {
-    Serve(reply);
     const std::size_t before = Notices().size();
+    Serve(reply);
     EXPECT_TRUE(WaitFor([&] {
       source->Refresh(1s);
       return Notices().size() > before;
@@ -224,11 +236,11 @@ TEST_F(JwksUrlTest, SlowAnswersHoldNobodyUpForLong) {
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {
       ++waiting;
-      source->Refresh(5s);
+      source->Refresh(10s);
       ++returned;
     });
   }
-  EXPECT_TRUE(WaitFor([&] { return returned >= 4; }, 4s)) << returned;
+  EXPECT_TRUE(WaitFor([&] { return returned >= 4; }, 8s)) << returned;
   const auto started = std::chrono::steady_clock::now();
   for (std::thread& thread : threads) thread.join();
   EXPECT_LT(std::chrono::steady_clock::now() - started, 30s);
@@ -257,6 +269,7 @@ TEST_F(JwksUrlTest, UntilTheFirstAnswerATokenIsNotRefused) {
   EXPECT_EQ(unknown.error().disposition(), Disposition::kRetry);
   // What needs no key of the URL works.
   EXPECT_OK(authenticator->Check(HsToken(kStageSecret, HsHeader().Text(), GoodClaims().Text())));
+  EXPECT_TRUE(WaitFor([&] { return !Notices().empty(); }));
   EXPECT_THAT(Notices(), ElementsAre(HasSubstr("answered 503")));
 }
 

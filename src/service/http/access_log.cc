@@ -2,7 +2,14 @@
 
 #include <vector>
 
+#include "base/text.h"
+
 namespace outbox::service {
+namespace {
+
+constexpr std::size_t kErrorBytesMax = 500;
+
+}  // namespace
 
 void AccessLog::OnRequest(const RequestRecord& record) {
   const log::Level level = record.status >= 500 ? log::Level::kWarn : log::Level::kInfo;
@@ -18,6 +25,10 @@ void AccessLog::OnRequest(const RequestRecord& record) {
       {"request_id", record.request_id}};
   if (!record.complete) fields.emplace_back("complete", false);
   if (record.stream) fields.emplace_back("stream", true);
+  if (record.cause != nullptr) {
+    fields.emplace_back("error", base::CleanError(record.cause->ToString(), kErrorBytesMax));
+    fields.emplace_back("hint", base::CleanError(record.cause->hint(), kErrorBytesMax));
+  }
   logger_.Write(level, "request", fields);
 }
 

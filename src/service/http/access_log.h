@@ -1,5 +1,6 @@
 // AccessLog: one log line for each request, at level info, or warn for answers from 500 on. The
-// route's pattern stands for the path, so that no id, query or token reaches the log.
+// route's pattern stands for the path, so that no id, query or token reaches the log. An error of
+// our side is told nowhere else: its line has `error` and `hint`.
 #pragma once
 
 #include "log/logger.h"

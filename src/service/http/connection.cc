@@ -19,11 +19,27 @@ constexpr std::chrono::milliseconds kHandlerGrace{500};
 constexpr std::size_t kReadBytes = 8 * 1024;
 // What the kernel may hold of a stream for a listener that does not read, besides our own buffer.
 constexpr int kStreamUnsentBytes = 64 * 1024;
+// Not an answer but the word to read the body.
+constexpr int kGoOn = 0;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::array<asio::const_buffer, 2> Parts(std::string_view first, std::string_view second = {}) {
   return {asio::const_buffer(first.data(), first.size()),
           asio::const_buffer(second.data(), second.size())};
+}
+
+Handler AskingBeforeBody(const ServerOptions& options) {
+  return [ask = options.before_body](const Request& request) {
+    std::optional<Response> refused = ask(request);
+    return refused ? *std::move(refused) : Response{.status = kGoOn};
+  };
+}
+
+// Holds the router, which has the handler, for as long as that may run.
+Handler HandlerOf(const Route& route, std::shared_ptr<const Router> router) {
+  return [&handler = route.handler, router = std::move(router)](const Request& request) {
+    return handler(request);
+  };
 }
 
 }  // namespace
@@ -53,6 +69,10 @@ void Connection::Start() {
 void Connection::BeginStop() {
   asio::post(transport_->executor(), [self = shared_from_this()] {
     if (self->idle_) self->transport_->SetDeadline(Clock::now() + kStopGrace);
+    if (self->lingering_) {
+      const auto soon = Clock::now() + self->core_->options.limits.linger_time;
+      self->transport_->SetDeadline(std::min(self->transport_->deadline(), soon));
+    }
     if (self->stream_ != nullptr) self->stream_->Close();
   });
 }
@@ -83,9 +103,23 @@ asio::awaitable<void> Connection::Run(std::shared_ptr<Connection> self) {
     self->Report(exchange);
     ++self->served_;
     open = exchange.complete && exchange.keep_alive;
-    if (exchange.complete && !open && !exchange.timed_out) co_await transport.Linger(limits);
+    if (exchange.complete && !open && !exchange.timed_out) co_await self->Linger(exchange);
   }
   transport.Close();
+}
+
+// Whoever is still sending a body looks for the answer behind it.
+asio::awaitable<void> Connection::Linger(const Exchange& exchange) {
+  const Limits& limits = core_->options.limits;
+  auto until = Clock::now() + limits.linger_time;
+  std::size_t bytes = limits.linger_bytes_max;
+  if (exchange.parser.state() == RequestParser::State::kBody && !core_->stopping) {
+    until = std::max(until, exchange.started + limits.request_time);
+    bytes += limits.body_bytes_max;
+  }
+  lingering_ = true;
+  co_await transport_->Linger(until, bytes);
+  lingering_ = false;
 }
 
 asio::awaitable<bool> Connection::AwaitRequest() {
@@ -120,8 +154,8 @@ asio::awaitable<void> Connection::Feed(Exchange& exchange, RequestParser::State 
     const Transport::Io io = co_await Fill();
     if (io.ok) continue;
     exchange.timed_out = io.timed_out;
-    exchange.abandoned = !io.timed_out;
-    if (io.timed_out) {
+    exchange.abandoned = !io.timed_out || !parser.begun();
+    if (!exchange.abandoned) {
       exchange.Answer(Problem(408, "request_timeout", "The request took too long to arrive", ""));
     }
     break;
@@ -135,6 +169,9 @@ asio::awaitable<void> Connection::Receive(Exchange& exchange) {
   if (exchange.answered || exchange.abandoned) co_return;
   FindRoute(*router_, core_->cors, exchange);
   if (exchange.answered || exchange.parser.state() == RequestParser::State::kDone) co_return;
+  co_await AskBeforeBody(exchange);
+  exchange.abandoned = aborted_;
+  if (exchange.answered || exchange.abandoned) co_return;
   transport_->SetDeadline(exchange.started + limits.request_time);
   if (exchange.parser.head().expects_continue && buffer_.size() == 0) {
     const Transport::Io io = co_await transport_->Write(Parts(kContinue));
@@ -144,24 +181,48 @@ asio::awaitable<void> Connection::Receive(Exchange& exchange) {
   co_await Feed(exchange, RequestParser::State::kBody, exchange.started + limits.request_time);
 }
 
-asio::awaitable<void> Connection::Handle(Exchange& exchange) {
+asio::awaitable<void> Connection::AskBeforeBody(Exchange& exchange) {
+  if (core_->options.before_body == nullptr) co_return;
+  Handler ask = AskingBeforeBody(core_->options);
+  co_await CallOnWorker(exchange, MakeCall(exchange), core_->workers, std::move(ask));
+  if (exchange.response.status == kGoOn) exchange.answered = false;
+}
+
+std::shared_ptr<HandlerCall> Connection::MakeCall(const Exchange& exchange) const {
   const RequestHead& head = exchange.parser.head();
   const Route& route = *exchange.match.route;
   auto call = std::make_shared<HandlerCall>(transport_->executor());
   Request& request = call->request;
   request.method = head.method;
   request.path = head.path;
+  request.route = route.pattern;
   request.query = head.query;
-  request.params = std::move(exchange.match.params);
   request.headers = head.headers;
-  request.body = exchange.parser.TakeBody();
   request.remote = remote_;
   request.id = exchange.request_id;
   request.deadline =
       Deadline::After(route.options.handle_time.value_or(core_->options.limits.handle_time));
+  return call;
+}
+
+asio::awaitable<void> Connection::Handle(Exchange& exchange) {
+  const Route& route = *exchange.match.route;
+  auto call = MakeCall(exchange);
+  call->request.params = std::move(exchange.match.params);
+  call->request.body = exchange.parser.TakeBody();
   if (route.options.quick) {
-    exchange.Answer(CallHandler(route, request));
-  } else if (SubmitHandler(exchange, call)) {
+    exchange.Answer(CallHandler(route.handler, call->request));
+    co_return;
+  }
+  Workers& workers = route.options.apart ? core_->apart : core_->workers;
+  Handler handler = HandlerOf(route, router_);
+  co_await CallOnWorker(exchange, std::move(call), workers, std::move(handler));
+}
+
+asio::awaitable<void> Connection::CallOnWorker(Exchange& exchange,
+                                               std::shared_ptr<HandlerCall> call, Workers& workers,
+                                               Handler handler) {
+  if (SubmitHandler(workers, call, std::move(handler))) {
     co_await AwaitHandler(exchange, std::move(call));
   } else {
     exchange.Answer(RetryAfter(
@@ -170,21 +231,21 @@ asio::awaitable<void> Connection::Handle(Exchange& exchange) {
   }
 }
 
-bool Connection::SubmitHandler(const Exchange& exchange, const std::shared_ptr<HandlerCall>& call) {
-  return core_->workers.Submit(
-      [call, route = exchange.match.route, router = router_, executor = transport_->executor()] {
-        Response response = call->request.deadline.passed()
-                                ? RetryAfter(Problem(503, "overloaded", "Too much to do",
-                                                     "No worker was free in time."),
-                                             std::chrono::seconds(1))
-                                : CallHandler(*route, call->request);
-        asio::post(executor, [call, response = std::move(response)]() mutable {
-          if (call->given_up && response.stream != nullptr) response.stream->Detach();
-          call->response = std::move(response);
-          call->finished = true;
-          call->timer.cancel();
-        });
-      });
+bool Connection::SubmitHandler(Workers& workers, const std::shared_ptr<HandlerCall>& call,
+                               Handler handler) {
+  return workers.Submit([call, handler = std::move(handler), executor = transport_->executor()] {
+    Response response = call->request.deadline.passed()
+                            ? RetryAfter(Problem(503, "overloaded", "Too much to do",
+                                                 "No worker was free in time."),
+                                         std::chrono::seconds(1))
+                            : CallHandler(handler, call->request);
+    asio::post(executor, [call, response = std::move(response)]() mutable {
+      if (call->given_up && response.stream != nullptr) response.stream->Detach();
+      call->response = std::move(response);
+      call->finished = true;
+      call->timer.cancel();
+    });
+  });
 }
 
 asio::awaitable<void> Connection::AwaitHandler(Exchange& exchange,
@@ -338,7 +399,8 @@ void Connection::Report(const Exchange& exchange) const noexcept {
          .remote = remote_,
          .request_id = exchange.request_id,
          .complete = exchange.complete,
-         .stream = exchange.response.stream != nullptr});
+         .stream = exchange.response.stream != nullptr,
+         .cause = exchange.response.cause.ok() ? nullptr : &exchange.response.cause});
   } catch (...) {  // an observer is not worth a connection
   }
 }

@@ -1,6 +1,7 @@
 // Connection: the life of one client's connection, as a coroutine on a strand of its own.
 //
-//   handshake -> wait for a request -> read it -> route -> handler (on a worker) -> answer -> again
+//   handshake -> wait for a request -> read its head -> route -> may it have a body? (on a worker)
+//   -> read that -> handler (on a worker) -> answer -> again
 //
 // Held by its coroutine alone; ends by itself, within its limits, whatever the client does.
 #pragma once
@@ -38,6 +39,7 @@ class Connection final : public Stoppable, public std::enable_shared_from_this<C
 
   static asio::awaitable<void> Run(std::shared_ptr<Connection> self);
   asio::awaitable<bool> AwaitRequest();
+  asio::awaitable<void> Linger(const Exchange& exchange);
   asio::awaitable<Transport::Io> Fill();
   // Feeds the parser until it leaves `state`.
   asio::awaitable<void> Feed(Exchange& exchange, RequestParser::State state,
@@ -45,7 +47,13 @@ class Connection final : public Stoppable, public std::enable_shared_from_this<C
   asio::awaitable<void> Receive(Exchange& exchange);
   asio::awaitable<void> Handle(Exchange& exchange);
   asio::awaitable<void> AwaitHandler(Exchange& exchange, std::shared_ptr<HandlerCall> call);
-  bool SubmitHandler(const Exchange& exchange, const std::shared_ptr<HandlerCall>& call);
+  // Whoever wants to know the client before his body is read answers, or not.
+  asio::awaitable<void> AskBeforeBody(Exchange& exchange);
+  // Without the parameters of its path and without its body.
+  std::shared_ptr<HandlerCall> MakeCall(const Exchange& exchange) const;
+  asio::awaitable<void> CallOnWorker(Exchange& exchange, std::shared_ptr<HandlerCall> call,
+                                     Workers& workers, Handler handler);
+  bool SubmitHandler(Workers& workers, const std::shared_ptr<HandlerCall>& call, Handler handler);
   asio::awaitable<void> Respond(Exchange& exchange);
   asio::awaitable<void> Stream(Exchange& exchange);
   asio::awaitable<void> StreamEvents(Exchange& exchange, EventStream& stream);
@@ -64,6 +72,7 @@ class Connection final : public Stoppable, public std::enable_shared_from_this<C
   boost::beast::flat_buffer buffer_;
   std::size_t served_ = 0;
   bool idle_ = false;
+  bool lingering_ = false;
   bool aborted_ = false;
   std::shared_ptr<HandlerCall> call_;    // the one that is waited for
   std::shared_ptr<EventStream> stream_;  // the one that is served

@@ -20,7 +20,11 @@ struct Core {
         cors(options.cors_origins),
         observer(std::move(watching)),
         connections(options.limits.connections_max, options.limits.connections_per_address_max),
-        workers(options.worker_threads, options.worker_queue_max) {}
+        workers(options.worker_threads, options.worker_queue_max),
+        apart(kApartThreads, kApartQueueMax) {}
+
+  static constexpr std::size_t kApartThreads = 2;
+  static constexpr std::size_t kApartQueueMax = 16;
 
   const ServerOptions options;
   const Cors cors;
@@ -28,6 +32,7 @@ struct Core {
   Connections connections;
   std::atomic<bool> stopping = false;
   Workers workers;
+  Workers apart;  // RouteOptions::apart
 };
 
 }  // namespace outbox::service

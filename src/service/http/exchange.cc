@@ -1,5 +1,8 @@
 #include "service/http/exchange.h"
 
+#include <exception>
+
+#include "base/text.h"
 #include "service/http/cors.h"
 #include "service/http/problem.h"
 #include "service/http/request_id.h"
@@ -27,11 +30,14 @@ void FindRoute(const Router& router, const Cors& cors, Exchange& exchange) {
   exchange.Answer(std::move(response));
 }
 
-Response CallHandler(const Route& route, const Request& request) noexcept {
+Response CallHandler(const Handler& handler, const Request& request) noexcept {
   try {
-    return route.handler(request);
+    return handler(request);
+  } catch (const std::exception& thrown) {
+    return ProblemOf(
+        Status::Permanent(Code::kInternal, base::StrCat("the handler threw: ", thrown.what())));
   } catch (...) {
-    return Problem(500, "internal_error", "Internal error", "");
+    return ProblemOf(Status::Permanent(Code::kInternal, "the handler threw"));
   }
 }
 

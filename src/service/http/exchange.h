@@ -56,6 +56,6 @@ struct HandlerCall {
 void FindRoute(const Router& router, const class Cors& cors, Exchange& exchange);
 
 // The handler's answer; 500 when it throws.
-Response CallHandler(const Route& route, const Request& request) noexcept;
+Response CallHandler(const Handler& handler, const Request& request) noexcept;
 
 }  // namespace outbox::service

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 
 namespace outbox::service {
 namespace {
+
+constexpr std::size_t kNameBytesMax = 40;
 
 // "line 2, column 7" of the byte at `position`, both from 1.
 std::string Place(std::string_view body, std::size_t position) {
@@ -45,14 +49,34 @@ std::optional<std::size_t> TooDeep(std::string_view body, std::size_t depth_max)
 
 }  // namespace
 
-Result<nlohmann::json> ParseJson(std::string_view body, std::size_t depth_max) {
+Result<nlohmann::json> ParseJson(std::string_view body, std::size_t depth_max,
+                                 JsonMembers members) {
   if (body.empty()) return Status::Invalid("the body is empty: it must be JSON");
   if (const auto position = TooDeep(body, depth_max)) {
     return Status::Invalid(base::StrCat("the body is nested deeper than ", depth_max, " levels at ",
                                         Place(body, *position)));
   }
+  // The parser would take it for the end of the body.
+  if (const std::size_t nul = body.find('\0'); nul != std::string_view::npos) {
+    return Status::Invalid(base::StrCat("the body is not JSON: see ", Place(body, nul)));
+  }
+  std::vector<std::set<std::string>> names;
+  std::string twice;
+  const auto look = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) names.emplace_back();
+    if (event == Event::object_end) names.pop_back();
+    if (event == Event::key && !names.back().insert(value.get<std::string>()).second) {
+      twice = value.get<std::string>();
+    }
+    return true;
+  };
   try {
-    return nlohmann::json::parse(body);
+    if (members == JsonMembers::kAnyNumber) return nlohmann::json::parse(body);
+    auto json = nlohmann::json::parse(body, look);
+    if (twice.empty()) return json;
+    return Status::Invalid(
+        base::StrCat("the body has '", base::CleanError(twice, kNameBytesMax), "' twice"));
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t position = error.byte > 0 ? error.byte - 1 : 0;
     return Status::Invalid(base::StrCat("the body is not JSON: see ", Place(body, position)));

@@ -23,7 +23,8 @@ struct Limits {
   Time write_time = std::chrono::seconds(30);   // until the answer, or one event, is taken: closed
   Time idle_time = std::chrono::seconds(60);    // between requests: closed
   // After the last answer: how long, and for how many bytes, input is thrown away before closing,
-  // so that the answer is not lost by a reset.
+  // so that the answer is not lost by a reset. A body that was refused before it was read has its
+  // own limits.
   Time linger_time = std::chrono::seconds(1);
   std::size_t linger_bytes_max = 256 * 1024;
 

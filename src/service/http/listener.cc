@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "service/http/connection.h"
 #include "service/http/problem.h"
+#include "service/http/request_id.h"
 #include "service/http/response_head.h"
 #include "service/http/tls_context.h"
 
@@ -29,11 +30,13 @@ Status ListenError(const ListenAddress& address, const AsioError& error) {
 
 // Said to a client for whom there is no room, if it fits into the socket at once.
 void TurnAway(tcp::socket& socket) {
-  const Response response =
+  Response response =
       RetryAfter(Problem(503, "too_many_connections", "Too many connections", "Try again shortly."),
                  std::chrono::seconds(1));
+  const std::string request_id = RequestId("");
+  SetInstance(response, request_id);
   const std::string text =
-      ResponseHead(response, {.keep_alive = false, .request_id = "-"}) + response.body;
+      ResponseHead(response, {.keep_alive = false, .request_id = request_id}) + response.body;
   AsioError ignored;
   socket.non_blocking(true, ignored);
   socket.write_some(asio::buffer(text), ignored);

@@ -35,6 +35,7 @@ inline std::vector<Malformed> MalformedRequests() {
       {"bare carriage returns", "GET / HTTP/1.1\rHost: h\r\r"},
       {"no host", "GET / HTTP/1.1\r\n\r\n"},
       {"two hosts", get + "Host: i\r\n\r\n"},
+      {"two tokens", get + "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n"},
       {"field without a colon", get + "Nonsense\r\n\r\n"},
       {"field without a name", get + ": x\r\n\r\n"},
       {"space before the colon", get + "X-A : x\r\n\r\n"},

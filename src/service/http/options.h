@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 namespace outbox::service {
 
 class Router;
+struct Request;
+struct Response;
 
 struct ListenAddress {
   // An address, not a name: "127.0.0.1", "::1"; "0.0.0.0" is every IPv4 address, "::" every address
@@ -46,6 +49,9 @@ struct ServerOptions {
   std::size_t worker_queue_max = 64;  // requests waiting for a worker; one more gets 503
   // Pages of these origins may call ("https://ui.example:8443"). Empty: CORS is off.
   std::vector<std::string> cors_origins;
+  // Asked on a worker about a request that has a body, before that is read: its head only. What it
+  // returns is the answer, and the body is not taken. So only clients that are known cost memory.
+  std::function<std::optional<Response>(const Request&)> before_body;
 };
 
 // kInvalidArgument names the option and its bounds.

@@ -19,25 +19,46 @@ Response Problem(int status, std::string_view code, std::string_view title, std:
   return {.status = status, .content_type = std::string(kProblemType), .body = json.Finish()};
 }
 
-Response ProblemOf(const Status& status) {
+namespace {
+
+Response InternalError() { return Problem(500, "internal_error", "Internal error", ""); }
+
+Response Unavailable(const Status& status) {
+  return RetryAfter(Problem(503, "unavailable", "Not available now", ""),
+                    status.retry_after().value_or(std::chrono::seconds(1)));
+}
+
+Response WithoutCause(const Status& status) {
   const std::string detail = status.hint().empty()
                                  ? status.message()
                                  : base::StrCat(status.message(), ". ", status.hint());
+  const bool of_database = !status.native().empty();
   switch (status.code()) {
     case Code::kInvalidArgument:
       return Problem(400, "invalid_request", "The request is not valid", detail);
-    case Code::kPermission: return Problem(403, "forbidden", "Not allowed", "");
-    case Code::kNotFound: return Problem(404, "not_found", "Not found", detail);
+    case Code::kPermission:
+      return of_database ? InternalError() : Problem(403, "forbidden", "Not allowed", "");
+    case Code::kNotFound:
+      return of_database ? InternalError() : Problem(404, "not_found", "Not found", detail);
     case Code::kConflict:
-      return Problem(409, "conflict", "Not possible in the present state", detail);
-    case Code::kUnavailable:
-      return RetryAfter(Problem(503, "unavailable", "Not available now", ""),
-                        status.retry_after().value_or(std::chrono::seconds(1)));
+      if (!of_database) {
+        return Problem(409, "conflict", "Not possible in the present state", detail);
+      }
+      return status.disposition() == Disposition::kRetry ? Unavailable(status) : InternalError();
+    case Code::kUnavailable: return Unavailable(status);
     case Code::kDeadline:
       return Problem(504, "timeout", "It took too long",
                      "The request was given up; it may have had its effect.");
-    default: return Problem(500, "internal_error", "Internal error", "");
+    default: return InternalError();
   }
+}
+
+}  // namespace
+
+Response ProblemOf(const Status& status) {
+  Response response = WithoutCause(status);
+  if (response.status >= 500) response.cause = status;
+  return response;
 }
 
 Response RetryAfter(Response response, std::chrono::milliseconds wait) {

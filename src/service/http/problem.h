@@ -28,7 +28,9 @@ Response Problem(int status, std::string_view code, std::string_view title, std:
 
 // What a failed Status is to a client: invalid 400, permission 403, not found 404, conflict 409,
 // unavailable 503, deadline 504, anything else 500. Only 400, 404 and 409 tell the status's own
-// message and hint; the others are about our side.
+// message and hint; the others are about our side, and have the status as their `cause`.
+// What a database said (it has a native code) is about our side too, unless it is about the input:
+// a right, a table, a lock is none of the client's.
 Response ProblemOf(const Status& status);
 
 // 429, 503 and the like with Retry-After in whole seconds, rounded up.

@@ -19,7 +19,8 @@ using PathParams = std::map<std::string, std::string, std::less<>>;
 
 struct Request {
   Method method = Method::kGet;
-  std::string path;  // as it was sent, without the query
+  std::string path;   // as it was sent, without the query
+  std::string route;  // the pattern that it matched
   Query query;
   PathParams params;
   Headers headers;

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "outbox/status.h"
+
 namespace outbox::service {
 
 // Texts are valid during the call only.
@@ -24,6 +26,7 @@ struct RequestRecord {
   std::string_view request_id;
   bool complete = true;  // false: the client left, or was cut off, before it had the whole answer
   bool stream = false;   // events: `took` is how long it listened
+  const Status* cause = nullptr;  // of an error of our side, where it is known
 };
 
 class RequestObserver {

@@ -13,6 +13,8 @@ namespace outbox::service {
 namespace {
 
 namespace beast_http = boost::beast::http;
+constexpr std::size_t kEmptyLineBytes = 2;
+constexpr std::size_t kShortestLastChunk = 5;  // "0", CRLF, CRLF
 using BeastView = boost::beast::string_view;
 using BeastError = boost::beast::error_code;
 
@@ -99,8 +101,9 @@ RequestParser::RequestParser(const Limits& limits)
 RequestParser::~RequestParser() = default;
 
 std::size_t RequestParser::Put(std::string_view bytes) {
-  std::size_t used = 0;
-  while (used < bytes.size() && (state_ == State::kHead || state_ == State::kBody)) {
+  std::size_t used = SkipEmptyLine(bytes);
+  while (begun_ && used < bytes.size() && (state_ == State::kHead || state_ == State::kBody)) {
+    if (MayBeHalfOfLastChunk(bytes.substr(used))) break;
     BeastError error;
     const std::size_t took =
         machine_->put(boost::asio::const_buffer(bytes.data() + used, bytes.size() - used), error);
@@ -132,6 +135,23 @@ std::size_t RequestParser::Put(std::string_view bytes) {
     }
   }
   return used;
+}
+
+// Beast asserts that it never sees the last chunk twice with less than all of it, which is not so
+// when that is the first chunk too. Whatever begins like it has more bytes to come.
+bool RequestParser::MayBeHalfOfLastChunk(std::string_view rest) const {
+  return state_ == State::kBody && machine_->chunked() && rest.size() < kShortestLastChunk &&
+         rest.starts_with('0');
+}
+
+// RFC 9112 2.2: some clients send one after a body.
+std::size_t RequestParser::SkipEmptyLine(std::string_view bytes) {
+  if (begun_ || bytes.empty()) return 0;
+  if (bytes == "\r" && !empty_line_skipped_) return 0;
+  const bool skip = bytes.starts_with("\r\n") && !empty_line_skipped_;
+  empty_line_skipped_ = empty_line_skipped_ || skip;
+  begun_ = !skip || bytes.size() > kEmptyLineBytes;
+  return skip ? kEmptyLineBytes : 0;
 }
 
 std::string RequestParser::TakeBody() { return std::move(machine_->body); }
@@ -194,6 +214,8 @@ void RequestParser::FinishHead() {
          base::StrCat("At most ", limits_.target_bytes_max, " bytes."));
   } else if (hosts > 1 || (hosts == 0 && head_.http11)) {
     Fail(400, "bad_request", kUnreadable, "There must be one Host field.");
+  } else if (headers.Count("Authorization") > 1) {
+    Fail(400, "bad_request", kUnreadable, "There must be one Authorization field at most.");
   } else if (headers.Count("Content-Length") > 1 || headers.Count("Transfer-Encoding") > 1 ||
              (!coding.empty() && !head_.http11)) {
     Fail(400, "bad_request", kUnreadable, Explain(beast_http::error::bad_content_length));

@@ -60,6 +60,8 @@ class RequestParser {
   // Nothing is known of the request line yet, or all of it.
   const RequestHead& head() const noexcept { return head_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
+  // Anything has come but an empty line, one of which is passed over.
+  bool begun() const noexcept { return begun_; }
   std::string TakeBody();
   // A problem. REQUIRES: kFailed.
   Response refusal() const;
@@ -67,6 +69,8 @@ class RequestParser {
  private:
   class Machine;
 
+  std::size_t SkipEmptyLine(std::string_view bytes);
+  bool MayBeHalfOfLastChunk(std::string_view rest) const;
   void FinishHead();
   Status SplitTarget();
   void Fail(int status, std::string_view code, std::string_view title, std::string_view detail);
@@ -78,6 +82,8 @@ class RequestParser {
   State state_ = State::kHead;
   RequestHead head_;
   std::uint64_t bytes_ = 0;
+  bool begun_ = false;
+  bool empty_line_skipped_ = false;
   Response refusal_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "outbox/status.h"
 #include "service/http/event_stream.h"
 
 namespace outbox::service {
@@ -20,6 +21,8 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
   // Events instead of a body; status and content type are the server's then.
   std::shared_ptr<EventStream> stream;
+  // Why, of an error of our side: for the log, never for the client.
+  Status cause = Status::Ok();
 };
 
 inline Response JsonResponse(int status, std::string json) {

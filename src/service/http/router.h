@@ -29,8 +29,11 @@ namespace outbox::service {
 using Handler = std::function<Response(const Request&)>;
 
 struct RouteOptions {
-  // Never blocks: called on the I/O thread at once, also when all workers are busy. For health.
+  // Never blocks: called on the I/O thread at once, also when all workers are busy.
   bool quick = false;
+  // May block, but does not wait for the workers of others: there are two for such routes alone.
+  // For what tells of a server that has too much to do.
+  bool apart = false;
   // Instead of the server's handle_time.
   std::optional<std::chrono::milliseconds> handle_time;
 };

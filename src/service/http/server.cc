@@ -32,6 +32,7 @@ class Server::Impl {
     OUTBOX_CHECK(core_->connections.count() == 0);
     // Handlers post to io_ when they return.
     (void)core_->workers.Stop(Deadline::After(std::chrono::hours(24)));
+    (void)core_->apart.Stop(Deadline::After(std::chrono::hours(24)));
     work_.reset();
     for (std::thread& thread : threads_) thread.join();
   }
@@ -60,7 +61,8 @@ class Server::Impl {
     const auto kept = std::min(kCutOffTime, deadline.remaining() / 4);
     const bool in_time = core_->connections.WaitUntilNone(Deadline(deadline.at() - kept));
     if (!in_time) CutOff(deadline);
-    const bool idle = core_->workers.Stop(deadline);
+    bool idle = core_->workers.Stop(deadline);
+    idle = core_->apart.Stop(deadline) && idle;
     if (in_time && idle) return Status::Ok();
     return Status::Retry(Code::kDeadline,
                          "the HTTP server had to cut off requests to stop in time");

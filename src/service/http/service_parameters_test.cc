@@ -89,7 +89,17 @@ TEST(JsonBody, MistakesHaveAPlaceAndRepeatNothing) {
        {"{", "[1,]", "{\"a\"}", "nul", "\"\xff\"", "1 2", "{\"a\":1}x", "\xef\xbb"}) {
     EXPECT_THAT(ParseJson(bad), HasCode(Code::kInvalidArgument)) << bad;
   }
+  EXPECT_EQ(ParseJson(std::string_view("[]\0[", 4)).error().message(),
+            "the body is not JSON: see line 1, column 3");
   EXPECT_EQ(ParseJson("[1e999]").error().message(), "the body has a number that is too large");
+}
+
+TEST(JsonBody, MembersCanBeRequiredToBeThereOnce) {
+  const std::string twice = R"({"a":{"b":1,"b":2},"c":"b"})";
+  EXPECT_EQ((*ParseJson(twice))["a"]["b"], 2);
+  EXPECT_EQ(ParseJson(twice, kJsonDepthMax, JsonMembers::kOnce).error().message(),
+            "the body has 'b' twice");
+  EXPECT_OK(ParseJson(R"({"a":{"a":1},"b":[{"a":1},{"a":2}]})", kJsonDepthMax, JsonMembers::kOnce));
 }
 
 TEST(JsonBody, DepthIsBounded) {
@@ -131,6 +141,21 @@ TEST(Problem, OfAStatusTellsOnlyWhatIsTheClients) {
   EXPECT_THAT(ProblemOf(Status::Permanent(Code::kInternal, "at 0xdead")).body,
               Not(HasSubstr("0xdead")));
   EXPECT_EQ(TooManyRequests(std::chrono::milliseconds(1001)).headers.at(0).second, "2");
+}
+
+TEST(Problem, WhatADatabaseSaidIsAboutOurSide) {
+  const auto status_of = [](Status said) { return ProblemOf(std::move(said).WithNative("42501")); };
+  for (const Code code : {Code::kPermission, Code::kNotFound, Code::kSchema, Code::kConflict}) {
+    const Response ours = status_of(Status::Permanent(code, "relation \"x\""));
+    EXPECT_EQ(ours.status, 500) << ToString(code);
+    EXPECT_THAT(ours.body, Not(HasSubstr("relation")));
+    EXPECT_EQ(ours.cause.message(), "relation \"x\"") << "for the log";
+  }
+  const Response again = status_of(Status::Retry(Code::kConflict, "deadlock detected"));
+  EXPECT_EQ(again.status, 503);
+  EXPECT_EQ(again.headers.at(0).first, "Retry-After");
+  EXPECT_EQ(status_of(Status::Invalid("topic: …")).status, 400) << "about the input";
+  EXPECT_TRUE(ProblemOf(Status::Permanent(Code::kConflict, "x")).cause.ok());
 }
 
 TEST(RequestId, TheClientsIsKeptWhenItIsHarmless) {

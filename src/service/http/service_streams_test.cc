@@ -137,7 +137,7 @@ TEST_F(HttpStreams, AHundredListenersAndASlowOneNeverHoldUpTheSender) {
   };
   std::printf("listeners=%d events=%d send_us_mean=%lld send_us_max=%lld\n", kListeners, sent,
               us(total) / sent, us(longest));
-  EXPECT_LT(longest, 2s);
+  EXPECT_LT(longest, 10s);
   EXPECT_TRUE(WaitFor([&] { return server_->counts().connections == 0; }));
 }
 

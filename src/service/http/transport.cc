@@ -65,14 +65,14 @@ asio::awaitable<Transport::Io> Transport::Write(std::array<asio::const_buffer, 2
   co_return Outcome(error, bytes);
 }
 
-asio::awaitable<void> Transport::Linger(const Limits& limits) {
-  SetDeadline(Clock::now() + limits.linger_time);
+asio::awaitable<void> Transport::Linger(Clock::time_point until, std::size_t bytes_max) {
+  SetDeadline(until);
   AsioError error;
   if (tls_) co_await tls_->async_shutdown(Into(error));
   socket_.shutdown(tcp::socket::shutdown_send, error);
   std::array<char, 4096> scratch;
   std::size_t thrown_away = 0;
-  while (!error && thrown_away < limits.linger_bytes_max && Clock::now() < deadline_) {
+  while (!error && thrown_away < bytes_max && Clock::now() < deadline_) {
     thrown_away += co_await socket_.async_read_some(asio::buffer(scratch), Into(error));
   }
 }

@@ -31,14 +31,15 @@ class Transport : public std::enable_shared_from_this<Transport> {
 
   // Of everything from now on, until it is set again.
   void SetDeadline(Clock::time_point deadline);
+  Clock::time_point deadline() const noexcept { return deadline_; }
 
   asio::awaitable<bool> Handshake();
   asio::awaitable<Io> Read(asio::mutable_buffer into);
   asio::awaitable<Io> Write(std::array<asio::const_buffer, 2> parts);
 
   // Says goodbye, and throws away what still comes in until the other side has closed, but no
-  // longer and no more than the limits say.
-  asio::awaitable<void> Linger(const Limits& limits);
+  // longer and no more than that.
+  asio::awaitable<void> Linger(Clock::time_point until, std::size_t bytes_max);
 
   // How much may wait in the kernel for the other side to take it.
   void BoundUnsent(int bytes);

@@ -87,6 +87,7 @@ TEST(Promtool, WouldFindWrongRules) {
       {"OutboxProcessingStale", "for: 10m", "for: 1m"},
       {"OutboxSlow", "outbox:processing_time_p95 > 30", "outbox:processing_time_p95 > 20"},
       {"OutboxStalled", "unless on (table)", "and on (table)"},
+      {"OutboxOverdue", "(outbox_oldest_age_seconds) > 900", "(outbox_oldest_age_seconds) > 1800"},
       {"OutboxSinkDown", "max by (table, sink) (outbox_sink_up)",
        "min by (table, sink) (outbox_sink_up)"},
       {"OutboxNoLeader", "sum by (table) (outbox_relay_leader)",

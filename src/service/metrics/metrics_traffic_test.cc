@@ -87,9 +87,9 @@ class MetricsTraffic : public ::testing::Test {
   }
 
   std::shared_ptr<relay::Engine> Start(std::shared_ptr<Sink> sink) {
-    return relay::Engine::Start(options_, "memory",
-                                store_.OpenRelay({.table = "memory", .relay_id = "r"}),
-                                std::move(sink), metrics_);
+    return *relay::Engine::Start(options_, "memory",
+                                 store_.OpenRelay({.table = "memory", .relay_id = "r"}),
+                                 std::move(sink), metrics_);
   }
 
   Scrape Scraped() const { return Scrape(metrics_->Exposition()); }
@@ -202,7 +202,7 @@ TEST_F(MetricsTraffic, OneOfTwoSingleActiveRelaysLeads) {
   };
   const auto leader = Start(sink_.Make());
   EXPECT_TRUE(WaitFor([&] { return leader_of(*metrics_) == 1; }));
-  const auto standby = relay::Engine::Start(
+  const auto standby = *relay::Engine::Start(
       options_, "memory", store_.OpenRelay({.table = "memory", .relay_id = "other"}), sink_.Make(),
       standby_metrics);
   EXPECT_TRUE(WaitFor([&] { return leader_of(*standby_metrics) == 0; }));

@@ -18,9 +18,17 @@ bool IsPathCharacter(char c) {
          std::string_view("/-_.").find(c) != std::string_view::npos;
 }
 
+// "." and "..": a client would never ask for such a path.
+bool HasDotSegment(std::string_view path) {
+  for (const std::string& segment : base::Split(path, '/')) {
+    if (segment == "." || segment == "..") return true;
+  }
+  return false;
+}
+
 bool IsMetricsPath(std::string_view path) {
   return path.size() >= 2 && path.size() <= kPathBytesMax && path.front() == '/' &&
-         path.back() != '/' && path.find("//") == std::string_view::npos &&
+         path.back() != '/' && path.find("//") == std::string_view::npos && !HasDotSegment(path) &&
          std::all_of(path.begin(), path.end(), IsPathCharacter);
 }
 

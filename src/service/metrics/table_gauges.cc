@@ -15,7 +15,8 @@ void AddStats(GaugeFamilies& families, std::string_view table, const store::Tabl
     families.Add(name, help, {{"table", table}}, value);
   };
   add("outbox_pending", "Messages that wait, due or not.", static_cast<double>(stats.pending));
-  add("outbox_due", "Of the pending messages, those that may be delivered now.",
+  add("outbox_due",
+      "Messages that may be delivered now, and deliveries of messages with several sinks.",
       static_cast<double>(stats.due));
   add("outbox_retrying", "Of the pending messages, those with failed attempts.",
       static_cast<double>(stats.retrying));
@@ -24,7 +25,8 @@ void AddStats(GaugeFamilies& families, std::string_view table, const store::Tabl
   add("outbox_stale_locks", "Of the locked messages, those whose lease has expired.",
       static_cast<double>(stats.stale));
   add("outbox_dead_messages", "Messages that are dead and kept.", static_cast<double>(stats.dead));
-  add("outbox_oldest_age_seconds", "For how long the oldest message has been due; 0 when none is.",
+  add("outbox_oldest_age_seconds",
+      "For how long the oldest message or delivery has been due; 0 when none is.",
       Seconds(stats.oldest_age.value_or(std::chrono::milliseconds(0))).count());
 }
 

@@ -26,14 +26,18 @@ TEST(ClassifyAmqpError, SaysWhatToDo) {
       {AmqpError::Library(AMQP_STATUS_HEARTBEAT_TIMEOUT), Code::kDeadline, Disposition::kSinkDown},
       {AmqpError::Library(AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD), Code::kPermission,
        Disposition::kSinkDown},
-      {AmqpError::Library(AMQP_STATUS_TABLE_TOO_BIG), Code::kInvalidArgument,
-       Disposition::kPermanent},
       {{0, AMQP_CONNECTION_FORCED, "CONNECTION_FORCED - broker forced connection closure"},
        Code::kUnavailable,
        Disposition::kSinkDown},
       {{0, AMQP_ACCESS_REFUSED, "ACCESS_REFUSED - Login was refused"},
        Code::kPermission,
        Disposition::kSinkDown},
+      {{0, AMQP_ACCESS_REFUSED, "ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused"},
+       Code::kPermission,
+       Disposition::kSinkDown},
+      {{0, AMQP_ACCESS_REFUSED, "ACCESS_REFUSED - access to topic 'k' in exchange 'x' in vhost"},
+       Code::kPermission,
+       Disposition::kRetry},
       {{0, AMQP_NOT_ALLOWED, "NOT_ALLOWED - vhost nowhere not found"},
        Code::kNotFound,
        Disposition::kSinkDown},
@@ -59,6 +63,21 @@ TEST(ClassifyAmqpError, SaysWhatToDo) {
     EXPECT_THAT(status.message(), HasSubstr("broker:5672"));
   }
   EXPECT_OK(ClassifyAmqpError({}, "broker:5672"));
+}
+
+TEST(ClassifyAmqpError, TellsWhichMessageIsMeant) {
+  const AmqpError key{0, 403, "ACCESS_REFUSED - write access to topic 'a.b' in exchange 'x' in …"};
+  EXPECT_TRUE(IsAbout(key, "a.b", 1));
+  EXPECT_FALSE(IsAbout(key, "a", 1));
+  EXPECT_FALSE(IsAbout(key, "a.b.c", 1));
+  const AmqpError cut_off{0, 403, "ACCESS_REFUSED - access to topic 'aaaa..."};
+  EXPECT_TRUE(IsAbout(cut_off, "aaaab", 1));
+  EXPECT_FALSE(IsAbout(cut_off, "aaa", 1));
+  EXPECT_FALSE(IsAbout({0, 403, "ACCESS_REFUSED - access to exchange 'x' in vhost '/'"}, "x", 1));
+  const AmqpError size{0, 406, "PRECONDITION_FAILED - message size 20 is larger than max size 9"};
+  EXPECT_TRUE(IsAbout(size, "k", 20));
+  EXPECT_FALSE(IsAbout(size, "k", 2));
+  EXPECT_FALSE(IsAbout(size, "k", 9));
 }
 
 TEST(ClassifyAmqpError, RepeatsTheBrokersReasonAndNumber) {

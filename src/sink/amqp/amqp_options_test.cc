@@ -1,4 +1,6 @@
+#include "base/text.h"
 #include "sink/amqp/options.h"
+#include "tests/support/certificates.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
@@ -24,17 +26,20 @@ TEST(AmqpOptions, HaveDefaults) {
   EXPECT_TRUE(options->mandatory);
   EXPECT_TRUE(options->persistent);
   EXPECT_FALSE(options->declare);
-  EXPECT_FALSE(options->tls.enabled);
+  EXPECT_FALSE(options->tls.has_value());
   Message message;
   message.topic = "orders.created";
   EXPECT_EQ(options->routing_key.Render(message), "orders.created");
 }
 
 TEST(AmqpOptions, AreRead) {
-  const auto options = Read(
+  const testing::Certificates files;
+  const auto options = Read(base::StrCat(
       "amqps://shop:s%40crt@one,two:5699/a%2Fb?exchange=orders&declare=true&type=direct&"
       "routing_key=x.{key}&mandatory=false&persistent=false&window=7&heartbeat=10s&"
-      "connection_name=relay-1&tls_ca=/ca.pem&tls_cert=/c.pem&tls_key=/k.pem&body=cloudevents");
+      "connection_name=relay-1&body=cloudevents&tls_ca=",
+      files.File("ca.pem"), "&tls_cert=", files.File("client.pem"),
+      "&tls_key=", files.File("client.key")));
   ASSERT_OK(options);
   EXPECT_EQ(options->endpoints.at(0).ToString(), "one:5671");
   EXPECT_EQ(options->endpoints.at(1).ToString(), "two:5699");
@@ -46,9 +51,10 @@ TEST(AmqpOptions, AreRead) {
   EXPECT_FALSE(options->persistent);
   EXPECT_EQ(options->window, 7u);
   EXPECT_EQ(options->heartbeat, std::chrono::seconds(10));
-  EXPECT_TRUE(options->tls.enabled);
-  EXPECT_TRUE(options->tls.verify);
-  EXPECT_EQ(options->tls.ca, "/ca.pem");
+  ASSERT_TRUE(options->tls.has_value());
+  EXPECT_TRUE(options->tls->verify);
+  EXPECT_EQ(options->tls->ca_file, files.File("ca.pem"));
+  EXPECT_EQ(options->tls->key_file, files.File("client.key"));
   EXPECT_EQ(options->body, message::BodyFormat::kCloudEvents);
 }
 
@@ -63,9 +69,18 @@ TEST(AmqpOptions, NameEveryProblemAtOnceAndNoPassword) {
   EXPECT_THAT(status.ToString() + status.hint(), Not(HasSubstr("hunter2")));
 }
 
+TEST(AmqpOptions, RefuseARoutingKeyThatNoMessageCanHave) {
+  EXPECT_THAT(Read("amqp://h?exchange=x&routing_key=" + std::string(256, 'a')).error().message(),
+              HasSubstr("routing_key: is too long"));
+  EXPECT_THAT(Read("amqp://h?exchange=x&routing_key=" + std::string(255, 'a') + "{topic}"),
+              HasCode(Code::kInvalidArgument));
+  EXPECT_THAT(Read("amqp://h?routing_key=").error().message(), HasSubstr("routing_key: is empty"));
+  EXPECT_OK(Read("amqp://h?exchange=fanned-out&routing_key="));
+}
+
 TEST(AmqpOptions, RefuseWhatMakesNoSense) {
   for (const char* uri :
-       {"amqp:", "amqp://", "amqp://h?declare=true", "amqps://h?tls_cert=/c.pem",
+       {"amqp:", "amqp://", "amqp://h?declare=true", "amqps://h?tls_key=/k.pem",
         "amqp://h?tls_verify=false", "amqp://h?declare=true&exchange=x&type=queue",
         "amqp://h?routing_key={nonsense}", "amqp://h?heartbeat=1d"}) {
     EXPECT_THAT(Read(uri), HasCode(Code::kInvalidArgument)) << uri;

@@ -1,8 +1,12 @@
 #include "sink/amqp/amqp_sink.h"
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <mutex>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "sink/amqp/alarm.h"
@@ -53,11 +57,7 @@ class AmqpSink final : public Sink {
       return;
     }
     idle_.Clear();
-    if (const Status status = Ready(WithReserve(deadline)); !status.ok()) {
-      std::fill(results.begin(), results.end(), status);
-    } else {
-      PublishReady(batch, results, deadline);
-    }
+    PublishAll(batch, results, deadline);
     KeepAlive();
   }
 
@@ -109,13 +109,34 @@ class AmqpSink final : public Sink {
     return status;
   }
 
-  void PublishReady(std::span<const Message> batch, std::span<Status> results, Deadline deadline) {
+  void PublishAll(std::span<const Message> batch, std::span<Status> results, Deadline deadline) {
+    PublishCall call{.batch = batch, .results = results, .refused = {}};
+    std::deque<std::vector<std::size_t>> to_send(1, std::vector<std::size_t>(batch.size()));
+    std::iota(to_send[0].begin(), to_send[0].end(), std::size_t{0});
+    while (!to_send.empty()) {
+      const std::vector<std::size_t> which = std::move(to_send.front());
+      to_send.pop_front();
+      Leftover left = PublishSome(call, which, deadline);
+      // Those in doubt by themselves: they have passed before, and nothing can put them in doubt
+      // once more.
+      if (!left.untaken.empty()) to_send.push_front(std::move(left.untaken));
+      if (!left.in_doubt.empty()) to_send.push_front(std::move(left.in_doubt));
+    }
+  }
+
+  Leftover PublishSome(PublishCall& call, std::span<const std::size_t> which, Deadline deadline) {
+    if (const Status status = Ready(WithReserve(deadline)); !status.ok()) {
+      for (const std::size_t index : which) call.PutUntaken(index, status);
+      return {};
+    }
+    BatchPublisher publisher(options_, *connection_, call, which);
     Status status;
     {
       const auto guard = connection_->Guard(deadline);
-      status = BatchPublisher(options_, *connection_, batch, results).Run(WithReserve(deadline));
+      status = publisher.Run(WithReserve(deadline));
     }
     if (!status.ok()) connection_.reset();
+    return publisher.TakeLeftover();
   }
 
   Deadline NextBeat() const { return Deadline::After(milliseconds(options_.heartbeat) / 2); }
@@ -134,8 +155,9 @@ class AmqpSink final : public Sink {
   }
 
   const AmqpOptions options_;
-  std::mutex call_;           // held by the call under way
-  std::size_t endpoint_ = 0;  // the one in use, or the next to try
+  std::mutex call_;  // held by the call under way
+  // The one in use, or the next to try. Others read it while a call hangs.
+  std::atomic<std::size_t> endpoint_ = 0;
   std::unique_ptr<Connection> connection_;
   Alarm idle_;
 };
@@ -145,6 +167,14 @@ class AmqpSink final : public Sink {
 Result<std::shared_ptr<Sink>> MakeAmqpSink(const SinkUri& uri) {
   OUTBOX_ASSIGN_OR_RETURN(AmqpOptions options, ReadAmqpOptions(uri));
   return std::shared_ptr<Sink>(std::make_shared<AmqpSink>(std::move(options)));
+}
+
+Result<Way> AmqpWay(const SinkUri& uri) {
+  OUTBOX_ASSIGN_OR_RETURN(AmqpOptions options, ReadAmqpOptions(uri));
+  if (options.tls) options.tls->instead = "write amqp:";
+  return Way{.endpoints = std::move(options.endpoints),
+             .tls = std::move(options.tls),
+             .instead = "write amqps:"};
 }
 
 }  // namespace outbox::sink

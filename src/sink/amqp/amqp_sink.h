@@ -6,6 +6,10 @@
 // queue takes comes back before its ack (`mandatory`) and is a failure, as is one that a queue
 // refuses (nack). What was sent and not answered when the connection or the time ended is in doubt.
 //
+// A message that the broker refuses by itself, for its size or a routing key that the user has no
+// right to, ends the channel. The others of the batch go on over a new one: those sent before it
+// and not confirmed are sent again.
+//
 // A batch is sent whole and its confirms are collected in any order. While the broker has an alarm
 // (connection.blocked) Publish sends nothing and waits until its deadline; the connection is kept,
 // so that an alarm leaves at most one batch in doubt. An idle connection is kept alive by
@@ -19,10 +23,13 @@
 
 #include "outbox/sink.h"
 #include "outbox/status.h"
+#include "sink/net/way.h"
 #include "sink/uri.h"
 
 namespace outbox::sink {
 
 Result<std::shared_ptr<Sink>> MakeAmqpSink(const SinkUri& uri);
+// How its servers are reached.
+Result<Way> AmqpWay(const SinkUri& uri);
 
 }  // namespace outbox::sink

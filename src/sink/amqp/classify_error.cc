@@ -8,6 +8,10 @@ namespace {
 using base::StrCat;
 
 constexpr std::size_t kTextBytesMax = 300;
+// RabbitMQ's words, and what it ends a reason with that is too long.
+constexpr std::string_view kTopicRefused = "access to topic '";
+constexpr std::string_view kMessageSize = "message size ";
+constexpr std::string_view kCutOff = "...";
 
 std::string Text(amqp_bytes_t bytes) {
   return std::string(static_cast<const char*>(bytes.bytes), bytes.len);
@@ -27,6 +31,10 @@ Status ClassifyReply(const AmqpError& error, std::string_view broker) {
   switch (error.reply_code) {
     case AMQP_CONTENT_TOO_LARGE: return Status::Permanent(Code::kRejected, message);
     case AMQP_ACCESS_REFUSED:
+      if (Says(error, kTopicRefused)) {
+        return Status::Retry(Code::kPermission, message)
+            .WithHint("let the user write to this topic (rabbitmqctl set_topic_permissions)");
+      }
       return Down(Code::kPermission, message)
           .WithHint("check user and password, and that the user may write to the exchange");
     case AMQP_NOT_ALLOWED:
@@ -36,7 +44,7 @@ Status ClassifyReply(const AmqpError& error, std::string_view broker) {
       return Down(Code::kNotFound, message)
           .WithHint("create the exchange, or let the sink do it with declare=true");
     case AMQP_PRECONDITION_FAILED:
-      if (Says(error, "message size")) return Status::Permanent(Code::kRejected, message);
+      if (Says(error, kMessageSize)) return Status::Permanent(Code::kRejected, message);
       return Down(Code::kInvalidArgument, message)
           .WithHint(
               "the exchange exists with other properties: give its type, or leave out declare");
@@ -47,7 +55,6 @@ Status ClassifyReply(const AmqpError& error, std::string_view broker) {
 Status ClassifyLibrary(int status, std::string_view broker) {
   const std::string message = StrCat("RabbitMQ at ", broker, ": ", amqp_error_string2(status));
   switch (status) {
-    case AMQP_STATUS_TABLE_TOO_BIG: return Status::Permanent(Code::kInvalidArgument, message);
     case AMQP_STATUS_TIMEOUT:
     case AMQP_STATUS_HEARTBEAT_TIMEOUT: return Down(Code::kDeadline, message);
     case AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD: return Down(Code::kPermission, message);
@@ -87,6 +94,20 @@ AmqpError AmqpError::Reply(const amqp_rpc_reply_t& reply) {
     case AMQP_RESPONSE_NONE: break;
   }
   return Library(AMQP_STATUS_CONNECTION_CLOSED);
+}
+
+bool IsAbout(const AmqpError& error, std::string_view routing_key, std::size_t body_bytes) {
+  if (error.reply_code != AMQP_ACCESS_REFUSED) {
+    return Says(error, StrCat(kMessageSize, body_bytes, ' '));
+  }
+  const std::string named = StrCat(kTopicRefused, routing_key, "' in exchange '");
+  const std::size_t start = error.reply_text.find(kTopicRefused);
+  if (start == std::string::npos) return false;
+  std::string_view said = std::string_view(error.reply_text).substr(start);
+  if (said.starts_with(named)) return true;
+  if (!said.ends_with(kCutOff)) return false;
+  said.remove_suffix(kCutOff.size());
+  return named.starts_with(said);
 }
 
 Status ClassifyAmqpError(const AmqpError& error, std::string_view broker) {

@@ -22,8 +22,13 @@ struct AmqpError {
   static AmqpError Reply(const amqp_rpc_reply_t& reply);
 };
 
-// `broker` is "host:port". Everything is the destination's state (kSinkDown) but a message that the
-// broker will never take (kPermanent).
+// `broker` is "host:port". Everything is the destination's state (kSinkDown) but what concerns one
+// message: a body that the broker will never take (kPermanent), and a routing key that the user has
+// no right to (kRetry).
 Status ClassifyAmqpError(const AmqpError& error, std::string_view broker);
+
+// Whether the broker's reason is about a message with this routing key and so large a body. A long
+// routing key is cut off there.
+bool IsAbout(const AmqpError& error, std::string_view routing_key, std::size_t body_bytes);
 
 }  // namespace outbox::sink

@@ -20,6 +20,7 @@ namespace {
 using base::StrCat;
 
 constexpr amqp_channel_t kChannel = 1;
+constexpr const char* kTlsHint = "does the broker want TLS at this port? if so, write amqps:";
 constexpr int kFrameBytesMax = 131072;  // RabbitMQ's own default
 constexpr std::chrono::milliseconds kCloseTimeout{1000};
 
@@ -81,16 +82,20 @@ Result<std::unique_ptr<Connection>> Connection::Open(const AmqpOptions& options,
     return connection->Classify(AmqpError::Library(AMQP_STATUS_NO_MEMORY));
   }
   OUTBOX_RETURN_IF_ERROR(connection->OpenSocket(endpoint, deadline));
-  OUTBOX_RETURN_IF_ERROR(connection->LogIn(deadline));
+  Status login = connection->LogIn(deadline);
+  if (!login.ok() && login.hint().empty() && !options.tls) {
+    return std::move(login).WithHint(kTlsHint);
+  }
+  OUTBOX_RETURN_IF_ERROR(login);
   OUTBOX_RETURN_IF_ERROR(connection->PrepareChannel(deadline));
   return connection;
 }
 
 Status Connection::OpenSocket(const Endpoint& endpoint, Deadline deadline) {
   amqp_socket_t* const socket =
-      options_.tls.enabled ? amqp_ssl_socket_new(state_.get()) : amqp_tcp_socket_new(state_.get());
+      options_.tls ? amqp_ssl_socket_new(state_.get()) : amqp_tcp_socket_new(state_.get());
   if (socket == nullptr) return Classify(AmqpError::Library(AMQP_STATUS_NO_MEMORY));
-  if (options_.tls.enabled) OUTBOX_RETURN_IF_ERROR(PrepareTls(socket));
+  if (options_.tls) OUTBOX_RETURN_IF_ERROR(PrepareTls(*options_.tls, socket));
   const timeval limit = Remaining(deadline);
   OUTBOX_RETURN_IF_ERROR(Classify(AmqpError::Library(
       amqp_socket_open_noblock(socket, endpoint.host.c_str(), endpoint.port, &limit))));
@@ -99,26 +104,22 @@ Status Connection::OpenSocket(const Endpoint& endpoint, Deadline deadline) {
   return Status::Ok();
 }
 
-Status Connection::PrepareTls(amqp_socket_t* socket) const {
-  const AmqpTlsOptions& tls = options_.tls;
+Status Connection::PrepareTls(const TlsOptions& tls, amqp_socket_t* socket) const {
   amqp_ssl_socket_set_verify_peer(socket, tls.verify);
   amqp_ssl_socket_set_verify_hostname(socket, tls.verify);
   amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST);
-  const auto unusable = [&](std::string_view what) {
-    return Status(Code::kInvalidArgument, Disposition::kSinkDown,
-                  StrCat("RabbitMQ at ", broker_, ": ", what))
-        .WithHint("files must exist, be readable by this user and be in PEM format");
-  };
-  if (tls.ca.empty()) {
+  int loaded = AMQP_STATUS_OK;
+  if (tls.ca_file.empty()) {
     SSL_CTX_set_default_verify_paths(static_cast<SSL_CTX*>(amqp_ssl_socket_get_context(socket)));
-  } else if (amqp_ssl_socket_set_cacert(socket, tls.ca.c_str()) != AMQP_STATUS_OK) {
-    return unusable(StrCat("can not use tls_ca ", tls.ca));
+  } else {
+    loaded = amqp_ssl_socket_set_cacert(socket, tls.ca_file.c_str());
   }
-  if (!tls.cert.empty() &&
-      amqp_ssl_socket_set_key(socket, tls.cert.c_str(), tls.key.c_str()) != AMQP_STATUS_OK) {
-    return unusable(StrCat("can not use tls_cert ", tls.cert, " with tls_key ", tls.key));
+  if (loaded == AMQP_STATUS_OK && !tls.cert_file.empty()) {
+    loaded = amqp_ssl_socket_set_key(socket, tls.cert_file.c_str(), tls.key_file.c_str());
   }
-  return Status::Ok();
+  if (loaded == AMQP_STATUS_OK) return Status::Ok();
+  OUTBOX_RETURN_IF_ERROR(CheckTlsFiles(tls));
+  return Classify(AmqpError::Library(loaded));
 }
 
 Status Connection::LogIn(Deadline deadline) {
@@ -222,7 +223,9 @@ Result<BrokerEvent> Connection::ReadMethod(const amqp_method_t& method) {
       return BrokerEvent{};
     case AMQP_CONNECTION_UNBLOCKED_METHOD: blocked_ = false; return BrokerEvent{};
     case AMQP_CONNECTION_CLOSE_METHOD:
-    case AMQP_CHANNEL_CLOSE_METHOD: return Classify(AmqpError::Close(method));
+    case AMQP_CHANNEL_CLOSE_METHOD:
+      closed_by_ = AmqpError::Close(method);
+      return Classify(closed_by_);
     default: return BrokerEvent{};
   }
 }

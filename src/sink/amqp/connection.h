@@ -72,6 +72,8 @@ class Connection {
   const std::string& blocked_reason() const { return blocked_reason_; }
   const std::string& broker() const { return broker_; }
   std::size_t frame_bytes_max() const;
+  // Why the broker has ended the channel or the connection, if it has.
+  const AmqpError& closed_by() const { return closed_by_; }
 
   // Says goodbye.
   void Close(Deadline deadline) noexcept;
@@ -79,7 +81,7 @@ class Connection {
  private:
   Connection(const AmqpOptions& options, const Endpoint& endpoint);
   Status OpenSocket(const Endpoint& endpoint, Deadline deadline);
-  Status PrepareTls(amqp_socket_t* socket) const;
+  Status PrepareTls(const TlsOptions& tls, amqp_socket_t* socket) const;
   Status LogIn(Deadline deadline);
   Status PrepareChannel(Deadline deadline);
   Status Classify(const AmqpError& error) const { return ClassifyAmqpError(error, broker_); }
@@ -111,6 +113,7 @@ class Connection {
   std::uint64_t next_tag_ = 1;
   bool blocked_ = false;
   std::string blocked_reason_;
+  AmqpError closed_by_;
   Alarm guard_;
 };
 

@@ -24,17 +24,6 @@ void ReadLogin(const Authority& authority, OptionReader& reader, AmqpOptions& op
   options.vhost = authority.path.empty() ? "/" : authority.path;
 }
 
-void ReadTls(OptionReader& reader, AmqpTlsOptions& tls) {
-  if (!tls.enabled) return;
-  tls.verify = reader.Flag("tls_verify", true);
-  tls.ca = reader.Text("tls_ca", "");
-  tls.cert = reader.Text("tls_cert", "");
-  tls.key = reader.Text("tls_key", "");
-  if (tls.cert.empty() != tls.key.empty()) {
-    reader.AddProblem("", "tls_cert and tls_key are given together or not at all");
-  }
-}
-
 void ReadPublishing(OptionReader& reader, AmqpOptions& options) {
   options.exchange = reader.Text("exchange", "");
   options.declare = reader.Flag("declare", false);
@@ -42,6 +31,15 @@ void ReadPublishing(OptionReader& reader, AmqpOptions& options) {
       "type", "",
       {{"topic", "topic"}, {"direct", "direct"}, {"fanout", "fanout"}, {"headers", "headers"}});
   options.routing_key = reader.Template("routing_key", "{topic}");
+  const std::size_t routing_key_bytes = options.routing_key.Sample().size();
+  if (routing_key_bytes > AmqpOptions::kShortTextMax) {
+    reader.AddProblem("routing_key", "is too long");
+  }
+  if (routing_key_bytes == 0 && options.exchange.empty()) {
+    reader.AddProblem("routing_key", "is empty, and names no queue for the default exchange");
+  }
+  // No field of an empty message looks like that of the sample.
+  options.same_routing_key = options.routing_key.Sample() == options.routing_key.Render({});
   options.mandatory = reader.Flag("mandatory", true);
   options.persistent = reader.Flag("persistent", true);
   options.body = reader.Choice("body", message::BodyFormat::kPlain,
@@ -66,12 +64,11 @@ void ReadPublishing(OptionReader& reader, AmqpOptions& options) {
 
 Result<AmqpOptions> ReadAmqpOptions(const SinkUri& uri) {
   AmqpOptions options;
-  options.tls.enabled = uri.scheme == "amqps";
-  OUTBOX_ASSIGN_OR_RETURN(Authority authority,
-                          ParseAuthority(uri, options.tls.enabled ? kTlsPort : kPort));
+  const bool tls = uri.scheme == "amqps";
+  OUTBOX_ASSIGN_OR_RETURN(Authority authority, ParseAuthority(uri, tls ? kTlsPort : kPort));
   OptionReader reader(uri);
   ReadLogin(authority, reader, options);
-  ReadTls(reader, options.tls);
+  if (tls) options.tls = ReadTlsOptions(reader);
   ReadPublishing(reader, options);
   options.connection_name = reader.Text("connection_name", "outboxd");
   options.heartbeat = std::chrono::ceil<std::chrono::seconds>(

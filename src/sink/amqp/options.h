@@ -3,24 +3,18 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "message/envelope.h"
 #include "outbox/status.h"
 #include "sink/authority.h"
+#include "sink/net/tls_options.h"
 #include "sink/text_template.h"
 #include "sink/uri.h"
 
 namespace outbox::sink {
-
-struct AmqpTlsOptions {
-  bool enabled = false;
-  bool verify = true;  // the server's certificate and its name
-  std::string ca;      // a file; the system's authorities when empty
-  std::string cert;    // the client's own, with its key
-  std::string key;
-};
 
 struct AmqpOptions {
   static constexpr std::size_t kShortTextMax = 255;  // AMQP's short strings
@@ -30,13 +24,14 @@ struct AmqpOptions {
   std::string password;  // never to be shown
   std::string vhost;
   std::string connection_name;
-  AmqpTlsOptions tls;
+  std::optional<TlsOptions> tls;       // with amqps:
   std::chrono::seconds heartbeat{30};  // 0: none
 
   std::string exchange;  // empty: the default exchange, whose routing keys are names of queues
   bool declare = false;
   std::string exchange_type;  // used when it is declared
   TextTemplate routing_key;
+  bool same_routing_key = false;  // for all messages
   bool mandatory = true;
   bool persistent = true;
   message::BodyFormat body = message::BodyFormat::kPlain;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/text.h"
@@ -12,7 +14,8 @@
 namespace outbox {
 namespace event_bus_detail {
 
-struct Entry {
+class Entry {
+ public:
   Entry(std::uint64_t number, std::string_view pattern,
         std::function<Status(const Message&)> function)
       : id(number), topics(pattern), subscriber(std::move(function)) {}
@@ -20,7 +23,27 @@ struct Entry {
   const std::uint64_t id;
   const std::string topics;
   const std::function<Status(const Message&)> subscriber;
-  std::atomic<bool> cancelled = false;
+
+  // False after Cancel. A call that begins is to End.
+  bool Begin() {
+    if ((state_.fetch_add(kOneCall) & kCancelled) == 0) return true;
+    End();
+    return false;
+  }
+  void End() {
+    if (state_.fetch_sub(kOneCall) == kCancelled + kOneCall) state_.notify_all();
+  }
+  void Cancel() { state_.fetch_or(kCancelled); }
+  // After Cancel.
+  void WaitForCalls() const {
+    for (std::uint32_t now = state_; now != kCancelled; now = state_) state_.wait(now);
+  }
+
+ private:
+  static constexpr std::uint32_t kCancelled = 1;
+  static constexpr std::uint32_t kOneCall = 2;
+
+  std::atomic<std::uint32_t> state_ = 0;  // calls that run, and whether more may
 };
 
 using Entries = std::vector<std::shared_ptr<Entry>>;
@@ -33,7 +56,26 @@ using base::StrCat;
 using event_bus_detail::Entries;
 using event_bus_detail::Entry;
 
-Status Call(const Entry& entry, const Message& message) {
+// Of any bus, on this thread.
+thread_local int calls_around_us = 0;
+
+// Between Entry::Begin and its end.
+class RunningCall {
+ public:
+  explicit RunningCall(Entry& entry) : entry_(entry) { ++calls_around_us; }
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
+  ~RunningCall() {
+    --calls_around_us;
+    entry_.End();
+  }
+
+ private:
+  Entry& entry_;
+};
+
+Status Call(Entry& entry, const Message& message) {
+  const RunningCall running(entry);
   try {
     return entry.subscriber(message);
   } catch (const std::exception& exception) {
@@ -64,11 +106,16 @@ Status JoinFailures(const std::vector<Status>& failures, std::size_t called) {
       });
   std::vector<std::string> texts;
   texts.reserve(failures.size());
-  for (const Status& failure : failures) texts.push_back(failure.ToString());
-  return Status(decisive->code(), decisive->disposition(),
-                StrCat(failures.size(), " of ", called,
-                       " subscribers failed: ", base::Join(texts, "; ")))
-      .WithHint(decisive->hint());
+  std::optional<std::chrono::milliseconds> retry_after;
+  for (const Status& failure : failures) {
+    texts.push_back(failure.ToString());
+    retry_after = std::max(retry_after, failure.retry_after());
+  }
+  Status joined = Status(decisive->code(), decisive->disposition(),
+                         StrCat(failures.size(), " of ", called,
+                                " subscribers failed: ", base::Join(texts, "; ")))
+                      .WithHint(decisive->hint());
+  return retry_after ? std::move(joined).WithRetryAfter(*retry_after) : joined;
 }
 
 }  // namespace
@@ -85,17 +132,26 @@ struct Subscription::Bus {
   }
 
   void Remove(std::uint64_t id) {
-    std::shared_ptr<const Entries> old;  // its subscribers are destroyed after the lock is gone
+    const std::shared_ptr<Entry> removed = TakeOut(id);
+    if (removed == nullptr) return;
+    removed->Cancel();
+    // Two subscribers that wait for each other would do so for ever.
+    if (calls_around_us == 0) removed->WaitForCalls();
+  }
+
+  std::shared_ptr<Entry> TakeOut(std::uint64_t id) {
+    std::shared_ptr<Entry> removed;
     const std::lock_guard lock(mutex);
     auto changed = std::make_shared<Entries>();
     for (const std::shared_ptr<Entry>& entry : *entries) {
       if (entry->id == id) {
-        entry->cancelled = true;
+        removed = entry;
       } else {
         changed->push_back(entry);
       }
     }
-    old = std::exchange(entries, std::move(changed));
+    entries = std::move(changed);
+    return removed;
   }
 
   std::shared_ptr<const Entries> Snapshot() const {
@@ -108,7 +164,7 @@ struct Subscription::Bus {
     std::vector<Status> failures;
     std::size_t called = 0;
     for (const std::shared_ptr<Entry>& entry : *current) {
-      if (entry->cancelled || !message::TopicMatches(entry->topics, message.topic)) continue;
+      if (!message::TopicMatches(entry->topics, message.topic) || !entry->Begin()) continue;
       ++called;
       if (Status status = Call(*entry, message); !status.ok()) {
         failures.push_back(std::move(status));

@@ -5,7 +5,11 @@
 
 #include <atomic>
 #include <charconv>
+#include <future>
+#include <latch>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "tests/support/matchers.h"
 
@@ -156,6 +160,94 @@ TEST(EventBus, JoinedErrorsArePermanentOnlyIfAllAre) {
   const Status status = bus.Publish(Make());
   EXPECT_EQ(status.disposition(), Disposition::kRetry);
   EXPECT_THAT(status, HasCode(Code::kUnavailable));
+}
+
+TEST(EventBus, JoinedErrorsWaitForTheLongest) {
+  const auto busy_for = [](int seconds) {
+    return [seconds](const Message&) {
+      return Status::Retry(Code::kUnavailable, "busy")
+          .WithRetryAfter(std::chrono::seconds(seconds));
+    };
+  };
+  EventBus bus;
+  const auto first = bus.Subscribe("#", busy_for(3));
+  const auto second = bus.Subscribe("#", busy_for(7));
+  const auto third = bus.Subscribe("#", [](const Message&) { return Status::SinkDown("away"); });
+  const Status status = bus.Publish(Make());
+  EXPECT_EQ(status.retry_after(), std::chrono::seconds(7));
+  EXPECT_THAT(status.message(), HasSubstr("3 of 3 subscribers failed"));
+}
+
+TEST(EventBus, CancelWaitsForCallsOnOtherThreads) {
+  EventBus bus;
+  std::latch begun(1);
+  std::latch let_go(1);
+  std::atomic<bool> ended = false;
+  Subscription token = bus.Subscribe("#", [&](const Message&) {
+    begun.count_down();
+    let_go.wait();
+    ended = true;
+    return Status::Ok();
+  });
+  auto publisher = std::async(std::launch::async, [&] { return bus.Publish(Make()); });
+  begun.wait();
+  auto cancelling = std::async(std::launch::async, [&] {
+    token.Cancel();
+    return ended.load();
+  });
+  EXPECT_EQ(cancelling.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  let_go.count_down();
+  EXPECT_TRUE(cancelling.get()) << "it returned while the subscriber was running";
+  EXPECT_OK(publisher.get());
+}
+
+TEST(EventBus, NoCallRunsAfterCancel) {
+  EventBus bus;
+  std::atomic<bool> stop = false;
+  std::vector<std::future<void>> publishers;
+  for (int i = 0; i < 3; ++i) {
+    publishers.push_back(std::async(std::launch::async, [&] {
+      while (!stop) (void)bus.Publish(Make());
+    }));
+  }
+  std::atomic<int> late = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::atomic<bool> gone = false;
+    Subscription token = bus.Subscribe("#", [&](const Message&) {
+      if (gone) ++late;
+      return Status::Ok();
+    });
+    std::this_thread::yield();
+    token.Cancel();
+    gone = true;
+  }
+  stop = true;
+  publishers.clear();
+  EXPECT_EQ(late, 0);
+}
+
+TEST(EventBus, SubscribersThatCancelEachOtherDoNotHang) {
+  EventBus bus;
+  std::latch both(2);
+  Subscription first;
+  Subscription second;
+  first = bus.Subscribe("a.#", [&](const Message&) {
+    both.arrive_and_wait();
+    second.Cancel();
+    return Status::Ok();
+  });
+  second = bus.Subscribe("b.#", [&](const Message&) {
+    both.arrive_and_wait();
+    first.Cancel();
+    return Status::Ok();
+  });
+  Message to_first = Make();
+  to_first.topic = "a.message.put.v1";
+  Message to_second = Make();
+  to_second.topic = "b.message.put.v1";
+  auto beside = std::async(std::launch::async, [&] { return bus.Publish(to_first); });
+  EXPECT_OK(bus.Publish(to_second));
+  EXPECT_OK(beside.get());
 }
 
 TEST(EventBus, ATokenUnsubscribesWhenItGoes) {

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "message/hide_payload.h"
 #include "sink/decorate/decorator.h"
 
 namespace outbox::sink {
 namespace {
+
+// How long a trial may take beyond its deadline, and how far away that counts at most.
+constexpr std::chrono::seconds kTrialGrace{1};
+constexpr std::chrono::hours kTrialMax{1};
 
 enum class Outcome { kWorks, kFails, kSaysNothing };
 
@@ -32,32 +40,39 @@ Outcome Judge(const Status& status) {
   }
 }
 
-// Whether calls may pass. Threads: all methods may be called from any.
+}  // namespace
+
 class Circuit {
  public:
   Circuit(std::size_t failures_max, Clock::Duration cooldown, Clock& clock)
       : failures_max_(failures_max), cooldown_(cooldown), clock_(clock) {}
 
   enum class Pass { kAll, kTrial, kNone };
+  struct Answer {
+    Pass pass = Pass::kNone;
+    std::uint64_t trial = 0;  // its number
+  };
 
-  // A kTrial must be followed by EndTrial.
-  Pass Ask() {
+  // A kTrial should be followed by EndTrial.
+  Answer Ask(Deadline deadline) {
     const std::lock_guard lock(mutex_);
-    if (!open_) return Pass::kAll;
-    if (trial_ || clock_.Now() < until_) return Pass::kNone;
-    trial_ = true;
-    return Pass::kTrial;
+    if (!open_) return {Pass::kAll};
+    const Clock::TimePoint now = clock_.Now();
+    if (now < NextTrial()) return {Pass::kNone};
+    trial_ends_ = std::min(deadline.at(), now + kTrialMax) + kTrialGrace;
+    return {Pass::kTrial, ++trials_};
   }
 
   // True when a trial would be let through, or none is needed.
   bool MayPass() const {
     const std::lock_guard lock(mutex_);
-    return !open_ || (!trial_ && clock_.Now() >= until_);
+    return !open_ || clock_.Now() >= NextTrial();
   }
 
-  void EndTrial(bool works) {
+  void EndTrial(std::uint64_t trial, bool works) {
     const std::lock_guard lock(mutex_);
-    trial_ = false;
+    if (trial != trials_) return;  // it came too late: another has begun
+    trial_ends_.reset();
     if (works) {
       open_ = false;
       failures_ = 0;
@@ -66,18 +81,21 @@ class Circuit {
     }
   }
 
-  void Count(std::span<const Status> results) {
+  void Count(std::span<const Message> batch, std::span<const Status> results) {
     const std::lock_guard lock(mutex_);
-    for (const Status& status : results) {
-      const Outcome outcome = Judge(status);
+    std::optional<std::size_t> last;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Outcome outcome = Judge(results[i]);
       if (outcome == Outcome::kWorks) failures_ = 0;
       if (outcome != Outcome::kFails) continue;
-      last_failure_ = status.message();
+      last = i;
       if (++failures_ >= failures_max_ && !open_) {
         open_ = true;
         until_ = clock_.Now() + cooldown_;
       }
     }
+    // The text will be told of other messages.
+    if (last) last_failure_ = message::HidePayload(results[*last].message(), batch[*last].payload);
   }
 
   Status Refusal() const {
@@ -88,6 +106,9 @@ class Circuit {
   }
 
  private:
+  // A trial that does not come back has failed when its time is over.
+  Clock::TimePoint NextTrial() const { return trial_ends_ ? *trial_ends_ + cooldown_ : until_; }
+
   const std::size_t failures_max_;
   const Clock::Duration cooldown_;
   Clock& clock_;
@@ -96,29 +117,32 @@ class Circuit {
   std::size_t failures_ = 0;  // in a row
   std::string last_failure_;
   bool open_ = false;
-  bool trial_ = false;  // one is under way
   Clock::TimePoint until_{};
+  std::uint64_t trials_ = 0;
+  std::optional<Clock::TimePoint> trial_ends_;  // of the one under way
 };
+
+namespace {
 
 class CircuitBreakerSink final : public Decorator {
  public:
-  CircuitBreakerSink(std::shared_ptr<Sink> inner, std::size_t failures, Clock::Duration cooldown,
-                     Clock& clock)
-      : Decorator(std::move(inner)), circuit_(failures, cooldown, clock) {}
+  CircuitBreakerSink(std::shared_ptr<Sink> inner, std::shared_ptr<Circuit> circuit)
+      : Decorator(std::move(inner)), circuit_(std::move(circuit)) {}
 
   Status Open(Deadline deadline) override {
-    return circuit_.MayPass() ? inner().Open(deadline) : circuit_.Refusal();
+    return circuit_->MayPass() ? inner().Open(deadline) : circuit_->Refusal();
   }
 
   void Publish(std::span<const Message> batch, std::span<Status> results,
                Deadline deadline) override {
     if (batch.empty()) return;
-    switch (circuit_.Ask()) {
+    const Circuit::Answer answer = circuit_->Ask(deadline);
+    switch (answer.pass) {
       case Circuit::Pass::kAll: PassOn(batch, results, deadline); return;
       case Circuit::Pass::kNone: Refuse(results); return;
       case Circuit::Pass::kTrial: break;
     }
-    if (!Try(batch.first(1), results.first(1), deadline)) {
+    if (!Try(answer.trial, batch.first(1), results.first(1), deadline)) {
       Refuse(results.subspan(1));
     } else if (batch.size() > 1) {
       PassOn(batch.subspan(1), results.subspan(1), deadline);
@@ -127,7 +151,7 @@ class CircuitBreakerSink final : public Decorator {
 
  private:
   void Refuse(std::span<Status> results) const {
-    std::fill(results.begin(), results.end(), circuit_.Refusal());
+    std::fill(results.begin(), results.end(), circuit_->Refusal());
   }
 
   void PassOn(std::span<const Message> batch, std::span<Status> results, Deadline deadline) {
@@ -135,33 +159,38 @@ class CircuitBreakerSink final : public Decorator {
       inner().Publish(batch, results, deadline);
     } catch (...) {
       const Status thrown = Status::Retry(Code::kInternal, "the sink threw an exception");
-      for (std::size_t i = 0; i < batch.size(); ++i) circuit_.Count({&thrown, 1});
+      circuit_->Count(batch, std::vector<Status>(batch.size(), thrown));
       throw;
     }
-    circuit_.Count(results);
+    circuit_->Count(batch, results);
   }
 
-  bool Try(std::span<const Message> one, std::span<Status> result, Deadline deadline) {
+  bool Try(std::uint64_t number, std::span<const Message> one, std::span<Status> result,
+           Deadline deadline) {
     // Also when the inner sink throws, the next trial must be possible.
     struct Trial {
       Circuit& circuit;
+      std::uint64_t number;
       bool works = false;
-      ~Trial() { circuit.EndTrial(works); }
-    } trial{circuit_};
+      ~Trial() { circuit.EndTrial(number, works); }
+    } trial{*circuit_, number};
     PassOn(one, result, deadline);
     trial.works = Judge(result[0]) == Outcome::kWorks;
     return trial.works;
   }
 
-  Circuit circuit_;
+  const std::shared_ptr<Circuit> circuit_;
 };
 
 }  // namespace
 
-std::shared_ptr<Sink> CircuitBreaker(std::shared_ptr<Sink> sink, std::size_t failures,
-                                     Clock::Duration cooldown, Clock& clock) {
+std::shared_ptr<Circuit> MakeCircuit(std::size_t failures, Clock::Duration cooldown, Clock& clock) {
   OUTBOX_CHECK(failures > 0);
-  return std::make_shared<CircuitBreakerSink>(std::move(sink), failures, cooldown, clock);
+  return std::make_shared<Circuit>(failures, cooldown, clock);
+}
+
+std::shared_ptr<Sink> CircuitBreaker(std::shared_ptr<Sink> sink, std::shared_ptr<Circuit> circuit) {
+  return std::make_shared<CircuitBreakerSink>(std::move(sink), std::move(circuit));
 }
 
 }  // namespace outbox::sink

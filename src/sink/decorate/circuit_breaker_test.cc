@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "sink/decorate/fakes.h"
 #include "tests/support/matchers.h"
@@ -32,7 +35,7 @@ class CircuitBreakerTest : public ::testing::Test {
   const Status busy_ = Status::Retry(Code::kUnavailable, "HTTP 503");
   FakeClock clock_;
   const std::shared_ptr<FakeSink> inner_ = std::make_shared<FakeSink>();
-  const std::shared_ptr<Sink> sink_ = CircuitBreaker(inner_, 3, 10s, clock_);
+  const std::shared_ptr<Sink> sink_ = CircuitBreaker(inner_, MakeCircuit(3, 10s, clock_));
 };
 
 TEST_F(CircuitBreakerTest, OpensAfterFailuresInARowAndAnswersAtOnce) {
@@ -45,6 +48,17 @@ TEST_F(CircuitBreakerTest, OpensAfterFailuresInARowAndAnswersAtOnce) {
     EXPECT_THAT(status.message(), HasSubstr("3 failures in a row, the last: HTTP 503"));
   }
   EXPECT_THAT(inner_->calls, ElementsAre(2, 1)) << "the destination is left alone";
+}
+
+TEST_F(CircuitBreakerTest, TellsOtherMessagesNothingOfAPayload) {
+  inner_->answer = [](const Message& message) {
+    return Status::Retry(Code::kUnavailable, "HTTP 503: " + message.payload);
+  };
+  std::vector<Message> quoted(3);
+  for (Message& message : quoted) message.payload = R"({"name":"CANARY"})";
+  std::vector<Status> results(3);
+  sink_->Publish(quoted, results, clock_.After(1min));
+  EXPECT_THAT(Publish(1)[0].message(), HasSubstr("the last: HTTP 503: [payload]"));
 }
 
 TEST_F(CircuitBreakerTest, ASuccessInBetweenStartsTheCountAnew) {
@@ -118,6 +132,43 @@ TEST_F(CircuitBreakerTest, OneTrialAtATime) {
   EXPECT_EQ(meanwhile[0].disposition(), Disposition::kSinkDown);
 }
 
+// Calls back on each Publish, without a lock.
+class ReentrantSink final : public Sink {
+ public:
+  std::string_view name() const noexcept override { return "reentrant"; }
+  Status Open(Deadline) override { return Status::Ok(); }
+  void Publish(std::span<const Message>, std::span<Status> results, Deadline) override {
+    std::fill(results.begin(), results.end(), answer());
+  }
+
+  std::function<Status()> answer;
+};
+
+TEST_F(CircuitBreakerTest, ATrialThatHangsFailsSoonAfterItsDeadlineAndAnotherMayGo) {
+  const auto inner = std::make_shared<ReentrantSink>();
+  const auto sink = CircuitBreaker(inner, MakeCircuit(3, 10s, clock_));
+  const auto publish = [&] { return PublishTo(*sink, 1, clock_.After(1min))[0]; };
+  inner->answer = [&] { return busy_; };
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(publish().ok());
+  clock_.Advance(10s);
+  std::vector<Status> meanwhile;
+  bool hangs = true;
+  inner->answer = [&] {
+    if (!std::exchange(hangs, false)) return Status::Ok();
+    for (const auto wait : {60s, 10s, 1s}) {
+      clock_.Advance(wait);
+      meanwhile.push_back(publish());
+    }
+    return busy_;
+  };
+  EXPECT_FALSE(publish().ok());
+  ASSERT_EQ(meanwhile.size(), 3u);
+  EXPECT_THAT(meanwhile[0].message(), HasSubstr("circuit is open")) << "it has a moment to return";
+  EXPECT_THAT(meanwhile[1].message(), HasSubstr("circuit is open")) << "the cooldown is not over";
+  EXPECT_OK(meanwhile[2]);
+  EXPECT_TRUE(publish().ok()) << "what the first trial says at last concerns nobody";
+}
+
 TEST_F(CircuitBreakerTest, OpenIsRefusedWhileTheCircuitIs) {
   OpenTheCircuit();
   EXPECT_EQ(sink_->Open(clock_.After(1s)).disposition(), Disposition::kSinkDown);
@@ -155,6 +206,25 @@ TEST_F(CircuitBreakerTest, ManyThreadsMayPublish) {
   clock_.Advance(10s);
   Answer(Status::Ok());
   EXPECT_OK(Publish(1)[0]);
+}
+
+TEST_F(CircuitBreakerTest, SinksWithOneCircuitAreLeftAloneTogether) {
+  const auto circuit = MakeCircuit(3, 10s, clock_);
+  const auto one = CircuitBreaker(inner_, circuit);
+  const auto other = CircuitBreaker(inner_, circuit);
+  const auto publish = [&](Sink& sink, std::size_t count) {
+    return PublishTo(sink, count, clock_.After(1min))[0].message();
+  };
+  Answer(busy_);
+  publish(*one, 2);
+  publish(*other, 1);
+  for (Sink* sink : {one.get(), other.get()}) {
+    EXPECT_THAT(publish(*sink, 1), HasSubstr("circuit is open"));
+  }
+  clock_.Advance(10s);
+  Answer(Status::Ok());
+  EXPECT_EQ(publish(*one, 1), "");
+  EXPECT_EQ(publish(*other, 1), "");
 }
 
 }  // namespace

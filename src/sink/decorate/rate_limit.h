@@ -13,9 +13,15 @@
 
 namespace outbox::sink {
 
+// The tokens of one sink, or of several that lead to one destination. Threads: all of them may use
+// it.
+class TokenBucket;
+
 // `per_second` is more than 0; fractions are allowed. `burst` (at least 1) messages may go at once
-// after a pause. `clock` outlives the sink.
-std::shared_ptr<Sink> RateLimit(std::shared_ptr<Sink> sink, double per_second, std::size_t burst,
-                                Clock& clock = Clock::System());
+// after a pause. `clock` outlives the bucket.
+std::shared_ptr<TokenBucket> MakeTokenBucket(double per_second, std::size_t burst,
+                                             Clock& clock = Clock::System());
+
+std::shared_ptr<Sink> RateLimit(std::shared_ptr<Sink> sink, std::shared_ptr<TokenBucket> bucket);
 
 }  // namespace outbox::sink

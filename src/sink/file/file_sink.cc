@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/text.h"
+#include "base/turn.h"
 #include "sink/file/line_writer.h"
 #include "sink/option_reader.h"
 
@@ -45,7 +47,40 @@ class FileSink final : public Sink {
   std::string_view name() const noexcept override { return "file"; }
   SinkTraits traits() const noexcept override { return {.batch_max = 1000, .concurrency = 1}; }
 
-  Status Open(Deadline) override {
+  Status Open(Deadline deadline) override {
+    const std::unique_lock turn(turn_, deadline.at());
+    return turn ? OpenFile() : StillBusy(path_);
+  }
+
+  void Publish(std::span<const Message> batch, std::span<Status> results,
+               Deadline deadline) override {
+    const std::unique_lock turn(turn_, deadline.at());
+    const Status ready = turn ? EnsureOpen() : StillBusy(path_);
+    if (!ready.ok()) {
+      std::fill(results.begin(), results.end(), ready);
+      return;
+    }
+    LineWriter::Written written = writer_.Write(file_.get(), path_, batch, deadline);
+    if (written.lines > 0 && regular_ && fsync_ && fdatasync(file_.get()) != 0) {
+      // The kernel may have dropped the pages: what was written since the last sync is in doubt.
+      written = {.lines = 0, .status = ClassifyFileError("syncing", path_, errno)};
+    }
+    const auto split = results.begin() + static_cast<std::ptrdiff_t>(written.lines);
+    std::fill(results.begin(), split, Status::Ok());
+    std::fill(split, results.end(), written.status);
+    // A reader that is slow must not see the end of its pipe.
+    if (!written.status.ok() && written.status.code() != Code::kDeadline) file_ = Descriptor();
+  }
+
+  void Close(Deadline deadline) noexcept override {
+    const std::unique_lock turn(turn_, deadline.at());
+    if (turn) file_ = Descriptor();
+  }
+
+ private:
+  Status EnsureOpen() { return file_.open() && !Replaced() ? Status::Ok() : OpenFile(); }
+
+  Status OpenFile() {
     // Without O_NONBLOCK opening a pipe that nobody reads would wait for ever.
     Descriptor file(
         open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, kMode));
@@ -59,35 +94,13 @@ class FileSink final : public Sink {
     }
     // The name of a new file must survive a power failure as well as its contents.
     if (regular_ && info.st_size == 0 && fsync_) OUTBOX_RETURN_IF_ERROR(SyncFolder());
-    writer_.set_torn(torn);
+    if (regular_) writer_.set_torn(torn);  // only the writer knows what a pipe has got
     device_ = info.st_dev;
     inode_ = info.st_ino;
     file_ = std::move(file);
     return Status::Ok();
   }
 
-  void Publish(std::span<const Message> batch, std::span<Status> results,
-               Deadline deadline) override {
-    if (!file_.open() || Replaced()) {
-      if (const Status opened = Open(deadline); !opened.ok()) {
-        std::fill(results.begin(), results.end(), opened);
-        return;
-      }
-    }
-    LineWriter::Written written = writer_.Write(file_.get(), path_, batch, deadline);
-    if (written.lines > 0 && regular_ && fsync_ && fdatasync(file_.get()) != 0) {
-      // The kernel may have dropped the pages: what was written since the last sync is in doubt.
-      written = {.lines = 0, .status = ClassifyFileError("syncing", path_, errno)};
-    }
-    const auto split = results.begin() + static_cast<std::ptrdiff_t>(written.lines);
-    std::fill(results.begin(), split, Status::Ok());
-    std::fill(split, results.end(), written.status);
-    if (!written.status.ok()) file_ = Descriptor();
-  }
-
-  void Close(Deadline) noexcept override { file_ = Descriptor(); }
-
- private:
   bool Replaced() const {
     struct stat info {};
     if (!regular_) return false;
@@ -115,6 +128,9 @@ class FileSink final : public Sink {
 
   const std::string path_;
   const bool fsync_;
+
+  // Guards all of the following. A call that was abandoned may hold it for as long as a disk hangs.
+  base::Turn turn_;
   Descriptor file_;
   bool regular_ = false;
   dev_t device_ = 0;

@@ -7,11 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/text.h"
+#include "sink/file/stalled_pipe.h"
 #include "tests/support/matchers.h"
+#include "tests/support/wait.h"
 
 namespace outbox::sink {
 namespace {
@@ -115,6 +118,45 @@ TEST_F(FileSinkTest, AMissingFolderIsASinkThatIsDownUntilItExists) {
 TEST_F(FileSinkTest, APipeNobodyReadsDoesNotBlock) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(Make(path_)->Open(Soon()).disposition(), Disposition::kSinkDown);
+}
+
+TEST_F(FileSinkTest, APipeGetsWholeLinesAfterAStall) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  PipeReader reader(open(path_.c_str(), O_RDONLY | O_NONBLOCK));
+  const auto sink = Make(path_);
+  ASSERT_OK(sink->Open(Soon()));
+  const std::vector<Message> messages = ManyLines();
+  const auto stalled = PublishWithin(*sink, messages, std::chrono::milliseconds(200));
+  EXPECT_EQ(stalled.back().disposition(), Disposition::kSinkDown);
+  const auto done = static_cast<std::size_t>(std::count_if(
+      stalled.begin(), stalled.end(), [](const Status& status) { return status.ok(); }));
+  reader.Read();
+  ASSERT_OK(sink->Open(Soon()));
+  EXPECT_OK(PublishWithin(*sink, {&messages[done], 1}, std::chrono::seconds(10))[0]);
+  reader.Read();
+  const std::vector<std::int64_t> read = reader.Sequences();
+  ASSERT_EQ(read.size(), done + 1);
+  EXPECT_EQ(read.back(), messages[done].seq);
+}
+
+TEST_F(FileSinkTest, ACallBesideOneThatHangsIsASinkThatIsDown) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  PipeReader reader(open(path_.c_str(), O_RDONLY | O_NONBLOCK));
+  const auto sink = Make(path_);
+  ASSERT_OK(sink->Open(Soon()));
+  const std::vector<Message> messages = ManyLines();
+  auto hanging = std::async(
+      std::launch::async, [&] { return PublishWithin(*sink, messages, std::chrono::seconds(60)); });
+  ASSERT_TRUE(testing::WaitFor([&] { return reader.Reached(); }));
+  const std::vector<Message> others = ManyLines(1001);
+  const auto soon = std::chrono::milliseconds(200);
+  EXPECT_EQ(PublishWithin(*sink, others, soon)[0].disposition(), Disposition::kSinkDown);
+  EXPECT_EQ(sink->Open(Deadline::After(soon)).disposition(), Disposition::kSinkDown);
+  sink->Close(Deadline::After(soon));
+  for (const Status& status : reader.ReadUntilReady(hanging)) EXPECT_OK(status);
+  const std::vector<std::int64_t> read = reader.Sequences();
+  ASSERT_EQ(read.size(), messages.size());
+  for (std::size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i], messages[i].seq);
 }
 
 TEST_F(FileSinkTest, IsNotReadableByOthers) {

@@ -1,11 +1,17 @@
 #include "sink/file/line_writer.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <limits>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "sink/file/json_line.h"
@@ -13,8 +19,12 @@
 namespace outbox::sink {
 namespace {
 
-// A buffer that one huge batch has grown is given back.
-constexpr std::size_t kBufferKeptMax = std::size_t{8} << 20;
+// What a descriptor that is ready takes without waiting.
+std::size_t PieceFor(int fd) {
+  struct stat info {};
+  const bool file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  return file ? std::numeric_limits<std::size_t>::max() : PIPE_BUF;
+}
 
 bool WaitWritable(int fd, Deadline deadline) {
   pollfd waiting{.fd = fd, .events = POLLOUT, .revents = 0};
@@ -47,24 +57,32 @@ Status ClassifyFileError(std::string_view doing, std::string_view name, int erro
   return std::move(status).WithHint(std::string(HintFor(error)));
 }
 
+Status StillBusy(std::string_view name) {
+  return Status::SinkDown(
+      base::StrCat("writing to ", name, ": a call before this one still hangs"));
+}
+
 LineWriter::Written LineWriter::Write(int fd, std::string_view name, std::span<const Message> batch,
                                       Deadline deadline) {
-  buffer_.clear();
-  line_ends_.clear();
-  if (torn_) buffer_ += '\n';
+  std::string buffer;
+  std::vector<std::size_t> line_ends;
+  line_ends.reserve(batch.size());
+  if (torn_) buffer += '\n';
   for (const Message& message : batch) {
-    AppendJsonLine(message, buffer_);
-    line_ends_.push_back(buffer_.size());
+    AppendJsonLine(message, buffer);
+    line_ends.push_back(buffer.size());
   }
 
   Written result;
+  const std::size_t piece = PieceFor(fd);
   std::size_t done = 0;
-  while (done < buffer_.size()) {
-    if (!WaitWritable(fd, deadline)) {
-      result.status = Status::SinkDown(base::StrCat("writing to ", name, ": nobody reads it"));
+  while (done < buffer.size()) {
+    if (deadline.passed() || !WaitWritable(fd, deadline)) {
+      result.status = Status(Code::kDeadline, Disposition::kSinkDown,
+                             base::StrCat("writing to ", name, ": nobody reads it in time"));
       break;
     }
-    const ssize_t taken = write(fd, buffer_.data() + done, buffer_.size() - done);
+    const ssize_t taken = write(fd, buffer.data() + done, std::min(piece, buffer.size() - done));
     if (taken >= 0) {
       done += static_cast<std::size_t>(taken);
     } else if (errno != EINTR && errno != EAGAIN) {
@@ -73,9 +91,8 @@ LineWriter::Written LineWriter::Write(int fd, std::string_view name, std::span<c
     }
   }
   result.lines = static_cast<std::size_t>(
-      std::upper_bound(line_ends_.begin(), line_ends_.end(), done) - line_ends_.begin());
-  if (done > 0) torn_ = buffer_[done - 1] != '\n';
-  if (buffer_.capacity() > kBufferKeptMax) buffer_ = {};
+      std::upper_bound(line_ends.begin(), line_ends.end(), done) - line_ends.begin());
+  if (done > 0) torn_ = buffer[done - 1] != '\n';
   return result;
 }
 

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 
+#include "base/turn.h"
 #include "sink/file/line_writer.h"
 #include "sink/option_reader.h"
 
@@ -18,6 +20,11 @@ class StdoutSink final : public Sink {
 
   void Publish(std::span<const Message> batch, std::span<Status> results,
                Deadline deadline) override {
+    const std::unique_lock turn(turn_, deadline.at());
+    if (!turn) {
+      std::fill(results.begin(), results.end(), StillBusy("standard output"));
+      return;
+    }
     const auto [lines, status] = writer_.Write(STDOUT_FILENO, "standard output", batch, deadline);
     const auto split = results.begin() + static_cast<std::ptrdiff_t>(lines);
     std::fill(results.begin(), split, Status::Ok());
@@ -25,7 +32,8 @@ class StdoutSink final : public Sink {
   }
 
  private:
-  LineWriter writer_;
+  base::Turn turn_;
+  LineWriter writer_;  // guarded by turn_
 };
 
 }  // namespace

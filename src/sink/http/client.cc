@@ -11,13 +11,27 @@ namespace {
 // curl has timers of its own; this is only the longest nap.
 constexpr std::chrono::milliseconds kPollMax{1000};
 
+Status TooLarge(std::size_t header_bytes) {
+  return Status::Invalid(base::StrCat("headers: take ", header_bytes,
+                                      " bytes as they are sent, over the limit of ",
+                                      kHeaderBytesMax))
+      .WithHint(
+          "enqueue it with fewer or shorter headers; other characters than ASCII take three "
+          "bytes for each of theirs");
+}
+
 }  // namespace
 
-Client::Client(const HttpOptions& options, std::size_t slots)
-    : options_(options), slots_(slots), multi_(curl_multi_init()) {
+Client::Client(const HttpOptions& options, std::size_t slots) : options_(options), slots_(slots) {
+  Reconnect();
+}
+
+void Client::Reconnect() {
+  multi_.reset(curl_multi_init());
   curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(slots_));
   curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
   usable_ = multi_ != nullptr;
+  suspect_ = false;
 }
 
 Client::~Client() {
@@ -31,8 +45,14 @@ void Client::Send(const std::function<HttpRequest(std::size_t)>& make, std::span
   down_.reset();
   std::size_t next = 0;
   while (usable_ && !deadline.passed()) {
-    while (!down_ && next < results.size() && in_flight_.size() < slots_) {
-      if (!Start(next, make(next), deadline)) break;
+    if (suspect_ && in_flight_.empty()) Reconnect();
+    while (!down_ && !suspect_ && next < results.size() && in_flight_.size() < slots_) {
+      HttpRequest request = make(next);
+      if (const std::size_t bytes = HeaderBytes(request); bytes > kHeaderBytesMax) {
+        results[next] = TooLarge(bytes);
+      } else if (!Start(next, std::move(request), deadline)) {
+        break;
+      }
       ++next;
     }
     if (in_flight_.empty()) break;
@@ -44,9 +64,14 @@ void Client::Send(const std::function<HttpRequest(std::size_t)>& make, std::span
               CURLM_OK;
   }
   GiveUp(results);
-  if (next == 0) return;
-  const Status not_sent = down_.value_or(Status::SinkDown(base::StrCat(
-      options_.endpoint.ToString(), " was too slow for the messages before this one")));
+  if (usable_ && suspect_) Reconnect();
+  if (next == 0 && !deadline.passed()) return;
+  const Status late =
+      next == 0
+          ? Status(Code::kDeadline, Disposition::kSinkDown, "not sent: no time was left for it")
+          : Status::SinkDown(base::StrCat(options_.endpoint.ToString(),
+                                          " was too slow for the messages before this one"));
+  const Status not_sent = down_.value_or(late);
   std::fill(results.begin() + static_cast<std::ptrdiff_t>(next), results.end(), not_sent);
 }
 
@@ -88,7 +113,8 @@ void Client::Settle(Transfer& transfer, CURLcode code, std::span<Status> results
   Status& result = results[transfer.index()];
   result = transfer.Finish(code);
   curl_multi_remove_handle(multi_.get(), transfer.handle());
-  if (result.disposition() == Disposition::kSinkDown) down_ = result;
+  if (code == CURLE_OPERATION_TIMEDOUT && options_.multiplexed()) suspect_ = true;
+  if (result.disposition() == Disposition::kSinkDown) down_ = transfer.FinishForOthers();
 }
 
 void Client::GiveUp(std::span<Status> results) {

@@ -39,6 +39,8 @@ class Client {
   bool usable() const { return usable_; }
 
  private:
+  // Forgets all connections. Nothing is in flight.
+  void Reconnect();
   bool Start(std::size_t index, HttpRequest request, Deadline deadline);
   // Settles the requests that are done. False when there was none.
   bool Collect(std::span<Status> results);
@@ -52,6 +54,9 @@ class Client {
   std::vector<std::unique_ptr<Transfer>> in_flight_;
   std::optional<Status> down_;
   bool usable_ = true;
+  // A request has timed out, and its connection may be one that others share and that has stopped
+  // answering: curl ends the request and keeps the connection. No more are started on it.
+  bool suspect_ = false;
 };
 
 }  // namespace outbox::sink

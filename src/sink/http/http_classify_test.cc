@@ -38,7 +38,7 @@ TEST(HttpClassify, OnlyA2xxIsSuccess) {
            Case{404, Disposition::kPermanent, Code::kRejected},
            Case{407, Disposition::kSinkDown, Code::kPermission},
            Case{408, Disposition::kRetry, Code::kUnavailable},
-           Case{410, Disposition::kPermanent, Code::kRejected},
+           Case{410, Disposition::kSinkDown, Code::kRejected},
            Case{413, Disposition::kPermanent, Code::kRejected},
            Case{422, Disposition::kPermanent, Code::kRejected},
            Case{425, Disposition::kRetry, Code::kUnavailable},
@@ -94,10 +94,10 @@ TEST(HttpClassify, TlsFailuresSayWhatToDo) {
   EXPECT_THAT(status.hint(), HasSubstr("outbox.tls_ca"));
 }
 
-TEST(HttpClassify, ABlockedAddressIsPermanentAndNotTold) {
+TEST(HttpClassify, ABlockedAddressIsASinkThatIsDownAndNotTold) {
   const Status status = ClassifyExchange(
       {.code = CURLE_COULDNT_CONNECT, .detail = "connect to 10.1.2.3", .blocked = true}, Options());
-  EXPECT_EQ(status.disposition(), Disposition::kPermanent);
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
   EXPECT_EQ(status.message(), "hooks.example:443: address not allowed");
 }
 
@@ -112,10 +112,37 @@ TEST(HttpClassify, CleansWhatTheServerSays) {
   for (const char c : status.message()) EXPECT_FALSE(c >= 0 && c < 0x20) << int{c};
 }
 
+TEST(HttpClassify, ASecretOfStarsEndsToo) {
+  HttpOptions options = Options();
+  for (const char* secret : {"*", "**", "***", "****"}) {
+    options.hidden = {secret};
+    const Status status =
+        ClassifyExchange({.status = 500, .sent = true, .response = "a ***** b"}, options);
+    EXPECT_LT(status.message().size(), 100u) << secret;
+  }
+}
+
 TEST(HttpClassify, PassesRetryAfterOn) {
-  const Status status = ClassifyExchange(
-      {.status = 429, .sent = true, .retry_after = std::chrono::seconds(7)}, Options());
-  EXPECT_EQ(status.retry_after(), std::chrono::seconds(7));
+  const auto answered = [](long status) {
+    return ClassifyExchange(
+        {.status = status, .sent = true, .response = "why", .retry_after = std::chrono::seconds(7)},
+        Options());
+  };
+  for (const long status : {408, 425, 429, 500, 502, 503, 504}) {
+    EXPECT_EQ(answered(status).retry_after(), std::chrono::seconds(7)) << status;
+    EXPECT_THAT(answered(status).message(), HasSubstr("hooks.example:443 answered"));
+    EXPECT_THAT(answered(status).message(), HasSubstr(": why"));
+  }
+}
+
+TEST(HttpClassify, WhoAsksToBeLeftAloneIsDownForAllMessages) {
+  for (const long status : {429, 503}) {
+    const Status asked = ClassifyExchange(
+        {.status = status, .sent = true, .retry_after = std::chrono::seconds(7)}, Options());
+    EXPECT_EQ(asked.disposition(), Disposition::kSinkDown);
+    EXPECT_THAT(asked.message(), HasSubstr("left alone for 7s"));
+    EXPECT_EQ(Answered(status).disposition(), Disposition::kRetry) << "it did not ask";
+  }
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(HttpGuard, NoSpellingOfThisMachineReachesIt) {
                            "[fe80::1]"}) {
     const auto sink = SinkAt(base::StrCat("http://", host, ":", canary->port(), "/"));
     const Status status = PublishOne(*sink);
-    EXPECT_EQ(status.disposition(), Disposition::kPermanent) << host << ": " << status.ToString();
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << host << ": " << status.ToString();
     EXPECT_THAT(status.message(), HasSubstr("address not allowed")) << host;
   }
   EXPECT_EQ(canary->connections(), 0u);
@@ -84,7 +84,7 @@ TEST(HttpGuard, ANameThatChangesDoesNotReachTheCanary) {
     EXPECT_OK(PublishOne(*sink));
     address = "127.0.0.2";
     const Status status = PublishOne(*sink);
-    EXPECT_EQ(status.disposition(), Disposition::kPermanent) << status.ToString();
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
   }
   EXPECT_EQ(server->connections(), 3u);
   EXPECT_EQ(canary->connections(), 0u);

@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 
+#include "base/text.h"
 #include "sink/http/options.h"
+#include "tests/support/certificates.h"
 #include "tests/support/matchers.h"
+#include "tests/support/temp_folder.h"
 
 namespace outbox::sink {
 namespace {
@@ -45,13 +49,15 @@ TEST(HttpOptions, TakesUserAndPasswordOutOfTheUrl) {
 
 TEST(HttpOptions, ReadsThemAll) {
   setenv("OUTBOX_TEST_SECRET", std::string(kSecret).c_str(), 1);
-  const auto options = Read(
+  const testing::Certificates files;
+  const auto options = Read(base::StrCat(
       "https://h/x?outbox.body=structured&outbox.batch=true&outbox.batch_max=7&outbox.concurrency=3"
       "&outbox.timeout=2s&outbox.connect_timeout=300ms&outbox.http2=false&outbox.tls_verify=false"
-      "&outbox.tls_ca=ca.pem&outbox.tls_cert=c.pem&outbox.tls_key=k.pem&outbox.allow=10.0.0.0/8"
-      "&outbox.proxy=http://proxy:3128&outbox.header.X-Shop=north%20side&outbox.bearer=t0ken"
-      "&outbox.secret_env=OUTBOX_TEST_SECRET&outbox.secret2=" +
-      std::string(kSecret));
+      "&outbox.allow=10.0.0.0/8&outbox.proxy=http://proxy:3128"
+      "&outbox.header.X-Shop=north%20side&outbox.bearer=t0ken"
+      "&outbox.secret_env=OUTBOX_TEST_SECRET&outbox.secret2=",
+      kSecret, "&outbox.tls_ca=", files.File("ca.pem"),
+      "&outbox.tls_cert=", files.File("client.pem"), "&outbox.tls_key=", files.File("client.key")));
   ASSERT_OK(options);
   EXPECT_TRUE(options->batch);
   EXPECT_EQ(options->batch_max, 7u);
@@ -59,8 +65,9 @@ TEST(HttpOptions, ReadsThemAll) {
   EXPECT_EQ(options->timeout, std::chrono::seconds(2));
   EXPECT_EQ(options->connect_timeout, std::chrono::milliseconds(300));
   EXPECT_FALSE(options->http2);
-  EXPECT_FALSE(options->tls_verify);
-  EXPECT_EQ(options->tls_ca, "ca.pem");
+  EXPECT_FALSE(options->tls.verify);
+  EXPECT_EQ(options->tls.ca_file, files.File("ca.pem"));
+  EXPECT_EQ(options->tls.key_file, files.File("client.key"));
   EXPECT_EQ(options->proxy, "http://proxy:3128");
   EXPECT_EQ(options->bearer, "t0ken");
   EXPECT_EQ(options->headers, (Headers{{"X-Shop", "north side"}}));
@@ -72,7 +79,7 @@ TEST(HttpOptions, ReadsThemAll) {
 TEST(HttpOptions, VerifiesAndGuardsByDefault) {
   const auto options = Read("https://h/");
   ASSERT_OK(options);
-  EXPECT_TRUE(options->tls_verify);
+  EXPECT_TRUE(options->tls.verify);
   EXPECT_TRUE(options->http2);
   EXPECT_EQ(options->concurrency, 64u);
   EXPECT_FALSE(options->guard.Allows(std::string_view("10.1.2.3")));
@@ -92,7 +99,7 @@ TEST(HttpOptions, RefusesWhatItCanNotDo) {
                            "https://h/?outbox.secret=short",
                            "https://h/?outbox.secret2=whsec_AAAA",
                            "https://h/?outbox.allow=10.0.0.0/99",
-                           "https://h/?outbox.tls_cert=c.pem",
+                           "https://h/?outbox.tls_key=k.pem",
                            "https://h/?outbox.header.Host=x",
                            "https://h/?outbox.header.content-LENGTH=1",
                            "https://h/?outbox.header.Transfer-Encoding=chunked",
@@ -102,10 +109,49 @@ TEST(HttpOptions, RefusesWhatItCanNotDo) {
                            "https://h/?outbox.header.X=a%0d%0aY:b",
                            "https://h/?outbox.header.X%3aY=a",
                            "https://h/?outbox.header.=a",
+                           "https://h/?outbox.header._env=HOME",
+                           "https://h/?outbox.header.X_env=OUTBOX_TEST_NO_SUCH_VARIABLE",
+                           "https://h/?outbox.header.X_file=/nowhere/key",
+                           "https://h/?outbox.header.X=a&outbox.header.X_env=HOME",
+                           "https://h/?outbox.header.Host_env=HOME",
+                           "https://h/?outbox.header.Authorization=a&outbox.bearer=b",
+                           "https://u:p@h/?outbox.header.authorization=a",
+                           "https://h/?outbox.proxy_env=OUTBOX_TEST_NO_SUCH_VARIABLE",
                            "https://h/?outbox.bearer=a%0ab",
                            "https://u:p@h/?outbox.bearer=a",
                            "https://u:p@h/?outbox.password=q"}) {
     EXPECT_THAT(Read(text), HasCode(Code::kInvalidArgument)) << text;
+  }
+}
+
+TEST(HttpOptions, ReadsHeadersAndTheProxyFromTheEnvironmentAndFromFiles) {
+  setenv("OUTBOX_TEST_KEY", "k3y-k3y", 1);
+  setenv("OUTBOX_TEST_PROXY", "http://u:pr0xy@proxy:3128", 1);
+  const outbox::testing::TempFolder folder;
+  std::ofstream(folder.File("token")) << "t0k3n\n";
+  const auto options =
+      Read("https://h/?outbox.header.X-Api-Key_env=OUTBOX_TEST_KEY&outbox.header.X-Token_file=" +
+           folder.File("token") + "&outbox.header.X-Shop=north&outbox.proxy_env=OUTBOX_TEST_PROXY");
+  ASSERT_OK(options);
+  EXPECT_EQ(options->headers,
+            (Headers{{"X-Api-Key", "k3y-k3y"}, {"X-Token", "t0k3n"}, {"X-Shop", "north"}}));
+  EXPECT_EQ(options->proxy, "http://u:pr0xy@proxy:3128");
+  EXPECT_THAT(options->hidden, ::testing::IsSupersetOf({"k3y-k3y", "t0k3n", "pr0xy"}));
+  EXPECT_EQ(Read("https://h/?outbox.header.authorization=Token%20x")->headers.size(), 1u);
+}
+
+TEST(HttpOptions, HidesWhateverMayBeACredential) {
+  const auto options = Read(
+      "https://us:hunter2@h/services/T0/XSLACKSECRETX?v=1&sig=a%2Bbcdef"
+      "&outbox.header.X-Api-Key=k3y-k3y&outbox.header.Authentication=Token%20t0k3n"
+      "&outbox.proxy=http://u:pr0xy@p:1");
+  ASSERT_OK(options);
+  for (const char* secret : {"hunter2", "XSLACKSECRETX", "a%2Bbcdef", "a+bcdef", "k3y-k3y",
+                             "Token t0k3n", "t0k3n", "pr0xy"}) {
+    EXPECT_THAT(options->hidden, ::testing::Contains(secret));
+  }
+  for (const char* word : {"services", "T0", "1", ""}) {
+    EXPECT_THAT(options->hidden, Not(::testing::Contains(word)));
   }
 }
 

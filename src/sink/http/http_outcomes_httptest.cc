@@ -9,7 +9,7 @@
 #include "sink/http/http_test_sink.h"
 #include "tests/support/http_server.h"
 #include "tests/support/matchers.h"
-#include "tests/support/server.h"
+#include "tests/support/reserved_port.h"
 #include "tests/support/wait.h"
 
 namespace outbox::sink {
@@ -43,6 +43,7 @@ Reply Script(const HttpServer::Request& request) {
     return {.status = 503, .headers = {{"Retry-After", HttpDate(std::time(nullptr) + 600)}}};
   }
   if (path == "past") return {.status = 503, .headers = {{"Retry-After", HttpDate(1'000'000'000)}}};
+  if (path == "never") return {.status = 503, .headers = {{"Retry-After", "9223372036854775807"}}};
   if (path == "reset") return {.ending = Ending::kReset};
   if (path == "cut") return {.body = "0123456789", .ending = Ending::kCutOff};
   if (path == "hang") return {.ending = Ending::kHang};
@@ -74,7 +75,7 @@ TEST_F(HttpOutcomes, FollowTheStatus) {
   const std::vector<std::pair<const char*, Disposition>> cases{
       {"/moved", Disposition::kPermanent}, {"/400", Disposition::kPermanent},
       {"/401", Disposition::kSinkDown},    {"/404", Disposition::kPermanent},
-      {"/408", Disposition::kRetry},       {"/410", Disposition::kPermanent},
+      {"/408", Disposition::kRetry},       {"/410", Disposition::kSinkDown},
       {"/425", Disposition::kRetry},       {"/429", Disposition::kRetry},
       {"/500", Disposition::kRetry},       {"/502", Disposition::kRetry}};
   for (const auto& [path, disposition] : cases) {
@@ -103,6 +104,24 @@ TEST_F(HttpOutcomes, RetryAfterIsTakenInSecondsAndAsADate) {
   EXPECT_GT(*until, seconds(500));
   EXPECT_LE(*until, seconds(601));
   EXPECT_FALSE(PublishOne(*At("/past")).retry_after());
+  EXPECT_EQ(PublishOne(*At("/never")).retry_after(), std::chrono::hours(24));
+}
+
+TEST_F(HttpOutcomes, AServerThatAsksToBeLeftAloneGetsNoMoreOfTheCall) {
+  const auto results = PublishAll(*At("/busy", "&outbox.concurrency=1"), SomeMessages(5));
+  for (const Status& status : results) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+    EXPECT_EQ(status.retry_after(), seconds(120));
+  }
+  EXPECT_EQ(server_->requests().size(), 1u);
+}
+
+TEST_F(HttpOutcomes, AnEndpointThatIsGoneGetsNoMoreAndKillsNoMessage) {
+  for (const Status& status : PublishAll(*At("/410", "&outbox.concurrency=1"), SomeMessages(5))) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+    EXPECT_THAT(status.message(), HasSubstr("answered 410, it wants no more messages"));
+  }
+  EXPECT_EQ(server_->requests().size(), 1u);
 }
 
 TEST_F(HttpOutcomes, WhatWasSentAndNotAnsweredIsInDoubt) {
@@ -114,7 +133,7 @@ TEST_F(HttpOutcomes, WhatWasSentAndNotAnsweredIsInDoubt) {
 
 TEST_F(HttpOutcomes, ARequestHasItsOwnTimeout) {
   const auto start = std::chrono::steady_clock::now();
-  const Status status = PublishOne(*At("/hang", "&outbox.timeout=200ms"));
+  const Status status = PublishOne(*At("/hang", "&outbox.timeout=2s"));
   EXPECT_EQ(status.disposition(), Disposition::kInDoubt) << status.ToString();
   EXPECT_EQ(status.code(), Code::kDeadline);
   EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(10));
@@ -134,7 +153,8 @@ TEST_F(HttpOutcomes, TheDeadlineEndsEverything) {
 }
 
 TEST_F(HttpOutcomes, AnExpiredDeadlineSendsNothing) {
-  EXPECT_EQ(PublishOne(*At("/ok"), milliseconds(-1)).message(), "not attempted");
+  const Status late = PublishOne(*At("/ok"), milliseconds(-1));
+  EXPECT_EQ(late.disposition(), Disposition::kSinkDown) << late.ToString();
   EXPECT_EQ(server_->connections(), 0u);
 }
 
@@ -163,8 +183,8 @@ TEST_F(HttpOutcomes, AHugeBodyIsNotReadToItsEndAndTheStatusStands) {
 }
 
 TEST_F(HttpOutcomes, NobodyListeningIsASinkThatIsDown) {
-  const int port = outbox::testing::FreePort();
-  const auto sink = SinkAt(base::StrCat("http://127.0.0.1:", port, "/?", kAllow));
+  const outbox::testing::ReservedPort nobodys;
+  const auto sink = SinkAt(base::StrCat("http://127.0.0.1:", nobodys.number(), "/?", kAllow));
   for (const Status& status : PublishAll(*sink, SomeMessages(100))) {
     EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
   }
@@ -236,7 +256,41 @@ TEST_F(HttpOutcomes, TheRequestIsWhatTheAddressSays) {
   EXPECT_FALSE(request.headers.contains("expect"));
 }
 
-TEST_F(HttpOutcomes, ABatchSucceedsOrFailsAsOne) {
+TEST_F(HttpOutcomes, MessagesNotSentAreNotToldWhatTheServerSaidOfOthers) {
+  const auto server = HttpServer::Start({.handler = [](const HttpServer::Request& request) {
+    return Reply{.status = 401, .body = "whose is " + request.body};
+  }});
+  const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=1&", kAllow));
+  const auto results = PublishAll(*sink, SomeMessages(5));
+  EXPECT_EQ(server->requests().size(), 1u);
+  EXPECT_THAT(results[0].message(), HasSubstr("answered 401: whose is"));
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    EXPECT_EQ(results[i].code(), Code::kPermission);
+    EXPECT_THAT(results[i].message(), HasSubstr("answered 401"));
+    EXPECT_THAT(results[i].message(), Not(HasSubstr("whose is")));
+  }
+}
+
+TEST_F(HttpOutcomes, HeadersThatGrewTooLargeAreNotSent) {
+  std::vector<Message> messages = SomeMessages(3);
+  std::string umlauts;
+  while (umlauts.size() < 30'000) umlauts += "ü";
+  messages[1].headers = {{"x-large", umlauts}};
+  const auto results = PublishAll(*At("/ok"), messages);
+  EXPECT_OK(results[0]);
+  EXPECT_OK(results[2]);
+  EXPECT_EQ(results[1].disposition(), Disposition::kPermanent);
+  EXPECT_THAT(results[1].message(), HasSubstr("over the limit of 61440"));
+  EXPECT_EQ(server_->requests().size(), 2u);
+  EXPECT_EQ(PublishAll(*At("/ok"), {messages[1]})[0].disposition(), Disposition::kPermanent);
+  // Each counts more than its characters: over HTTP/2 the client would refuse to send these.
+  messages[1].headers.clear();
+  for (int i = 0; i < 1800; ++i)
+    messages[1].headers.emplace_back(base::StrCat("x-", i), "01234567890123456789");
+  EXPECT_EQ(PublishAll(*At("/ok"), {messages[1]})[0].disposition(), Disposition::kPermanent);
+}
+
+TEST_F(HttpOutcomes, ABatchIsOneRequest) {
   const auto sink = At("/ok", "&outbox.batch=true&outbox.batch_max=50&outbox.bearer=t0ken");
   EXPECT_EQ(sink->traits().batch_max, 50u);
   for (const Status& status : PublishAll(*sink, SomeMessages(50))) EXPECT_OK(status);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sink/http/request.h"
+#include "sink/uri.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
@@ -96,6 +97,34 @@ TEST(HttpRequest, NoProducerGetsAHeaderLineOrOneOfOurs) {
   EXPECT_THAT(headers, Contains(Pair("x-empty", "")));
 }
 
+TEST(HttpRequest, HeadersCanBeDecoded) {
+  Message message = Make();
+  message.key = "100% Grüße";
+  message.headers = {
+      {"x-plain", "a b;c=\"d\""}, {"x-percent", "50% %41"}, {"x-unicode", "Grüße, 世界 🎉"},
+      {"x-line", "one\r\ntwo\t"}, {"x-empty", ""},          {"x-spaces", "  in  and around "},
+      {"x-space", " "},           {"na me%", "v"}};
+  const auto headers = HeadersOf(MakeHttpRequest({}, message, kNow));
+  for (const auto& [name, value] : message.headers) {
+    const auto sent = headers.find(name == "na me%" ? "na%20me%25" : name);
+    ASSERT_NE(sent, headers.end()) << name;
+    EXPECT_EQ(PercentDecode(sent->second), value);
+    EXPECT_TRUE(IsHeaderValue(sent->second)) << sent->second;
+    EXPECT_FALSE(sent->second.starts_with(' ') || sent->second.ends_with(' '));
+  }
+  EXPECT_EQ(headers.find("x-plain")->second, "a b;c=\"d\"") << "no more than it takes";
+  EXPECT_EQ(PercentDecode(headers.find("outbox-key")->second), message.key);
+}
+
+TEST(HttpRequest, TraceContextIsLeftAsItIs) {
+  Message message = Make();
+  message.headers = {{"traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+                     {"tracestate", "vendor=50%"},
+                     {"baggage", "user=Am%C3%A9lie"}};
+  const auto headers = HeadersOf(MakeHttpRequest({}, message, kNow));
+  for (const auto& header : message.headers) EXPECT_THAT(headers, Contains(header));
+}
+
 TEST(HttpRequest, IsSignedWithEachLiveSecret) {
   HttpOptions options;
   const auto first = WebhookSecret::Parse("whsec_" + Base64(std::string(24, 'a')));
@@ -109,8 +138,10 @@ TEST(HttpRequest, IsSignedWithEachLiveSecret) {
   EXPECT_THAT(headers, Contains(Pair("webhook-signature",
                                      first->Sign(id, 1'700'000'000, request.body) + " " +
                                          second->Sign(id, 1'700'000'000, request.body))));
-  EXPECT_THAT(HeadersOf(MakeHttpRequest({}, Make(), kNow)),
-              Not(Contains(Key("webhook-signature"))));
+  const auto unsigned_headers = HeadersOf(MakeHttpRequest({}, Make(), kNow));
+  EXPECT_THAT(unsigned_headers, Contains(Pair("webhook-id", id))) << "receivers deduplicate by it";
+  EXPECT_THAT(unsigned_headers, Contains(Pair("webhook-timestamp", "1700000000")));
+  EXPECT_THAT(unsigned_headers, Not(Contains(Key("webhook-signature"))));
 }
 
 TEST(HttpRequest, ABatchIsOneArrayWithAnIdOfItsOwn) {
@@ -118,16 +149,20 @@ TEST(HttpRequest, ABatchIsOneArrayWithAnIdOfItsOwn) {
   options.secrets = {*WebhookSecret::Parse("whsec_" + Base64(std::string(24, 'a')))};
   std::vector<Message> messages{Make(), Make()};
   messages[1].id = Uuid::NewV7();
-  const HttpRequest request = MakeBatchRequest(options, messages, kNow);
+  const std::vector<std::string> bodies{R"({"id":"1"})", R"({"id":"2"})"};
+  const HttpRequest request = MakeBatchRequest(options, messages, bodies, kNow);
   const auto headers = HeadersOf(request);
   EXPECT_THAT(headers, Contains(Pair("content-type", "application/cloudevents-batch+json")));
   const auto events = nlohmann::json::parse(request.body);
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[1].at("id"), messages[1].id.ToString());
+  EXPECT_EQ(events[1].at("id"), "2");
+  EXPECT_EQ(request.messages, 2u);
   const std::string id = headers.find("webhook-id")->second;
-  EXPECT_EQ(HeadersOf(MakeBatchRequest(options, messages, kNow)).find("webhook-id")->second, id);
+  EXPECT_EQ(HeadersOf(MakeBatchRequest(options, messages, bodies, kNow)).find("webhook-id")->second,
+            id);
   messages.pop_back();
-  EXPECT_NE(HeadersOf(MakeBatchRequest(options, messages, kNow)).find("webhook-id")->second, id);
+  EXPECT_NE(HeadersOf(MakeBatchRequest(options, messages, bodies, kNow)).find("webhook-id")->second,
+            id);
 }
 
 }  // namespace

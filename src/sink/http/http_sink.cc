@@ -3,11 +3,11 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "sink/http/batch.h"
 #include "sink/http/client.h"
 #include "sink/http/request.h"
 
@@ -24,10 +24,6 @@ constexpr std::size_t kWorthTwoCalls = 16;
 
 std::size_t Calls(const HttpOptions& options) {
   return !options.batch && options.concurrency >= kWorthTwoCalls ? 2 : 1;
-}
-
-Timestamp Now() {
-  return std::chrono::time_point_cast<Timestamp::duration>(std::chrono::system_clock::now());
 }
 
 class HttpSink final : public Sink {
@@ -53,10 +49,7 @@ class HttpSink final : public Sink {
     if (batch.empty()) return;
     std::unique_ptr<Client> client = Borrow();
     if (options_.batch) {
-      Status result = results[0];
-      client->Send([&](std::size_t) { return MakeBatchRequest(options_, batch, Now()); },
-                   std::span(&result, 1), deadline);
-      std::fill(results.begin(), results.end(), result);
+      SendBatch(*client, options_, batch, results, deadline);
     } else {
       client->Send([&](std::size_t i) { return MakeHttpRequest(options_, batch[i], Now()); },
                    results, deadline);
@@ -95,6 +88,24 @@ class HttpSink final : public Sink {
 Result<std::shared_ptr<Sink>> MakeHttpSink(const SinkUri& uri) {
   OUTBOX_ASSIGN_OR_RETURN(HttpOptions options, ReadHttpOptions(uri));
   return MakeHttpSink(std::move(options));
+}
+
+Result<std::shared_ptr<Sink>> MakeObservedHttpSink(const SinkUri& uri, ConnectObserver observer) {
+  OUTBOX_ASSIGN_OR_RETURN(HttpOptions options, ReadHttpOptions(uri));
+  options.observer = std::move(observer);
+  return MakeHttpSink(std::move(options));
+}
+
+Result<Way> HttpWay(const SinkUri& uri) {
+  OUTBOX_ASSIGN_OR_RETURN(HttpOptions options, ReadHttpOptions(uri));
+  Way way{.endpoints = {std::move(options.endpoint)}};
+  if (uri.scheme == "https") way.tls = std::move(options.tls);
+  way.allows = [guard = std::move(options.guard)](const Address& address) {
+    return guard.Allows(reinterpret_cast<const sockaddr&>(address.storage));
+  };
+  // Behind a proxy the server is not ours to connect to.
+  if (options.proxy.empty()) way.instead = "write https:";
+  return way;
 }
 
 std::shared_ptr<Sink> MakeHttpSink(HttpOptions options) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "sink/http/http_test_sink.h"
+#include "tests/support/chatterbox.h"
 #include "tests/support/http_server.h"
 #include "tests/support/matchers.h"
 #include "tests/support/process.h"
@@ -67,59 +68,119 @@ TEST_F(HttpTls, VerificationEndsOnlyWhenAskedTo) {
   EXPECT_OK(PublishOne(*With("&outbox.tls_verify=false")));
 }
 
-TEST_F(HttpTls, AMissingAuthorityFileSaysSo) {
+TEST_F(HttpTls, AnAuthorityFileThatHasGoneSaysSo) {
   Start("IP:127.0.0.1");
-  const Status status = PublishOne(*With("&outbox.tls_ca=/nowhere/ca.pem"));
+  const auto sink = With(Ca());
+  ASSERT_EQ(std::remove(folder_.File("ca.pem").c_str()), 0);
+  const Status status = PublishOne(*sink);
   EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
   EXPECT_EQ(status.code(), Code::kPermission);
+  EXPECT_THAT(status.hint(), HasSubstr("outbox.tls_ca"));
 }
 
 TEST_F(HttpTls, AServerThatSpeaksNoTlsIsASinkThatIsDown) {
-  const auto plain = HttpServer::Start({});
-  ASSERT_NE(plain, nullptr);
-  const auto sink = SinkAt(base::StrCat("https://127.0.0.1:", plain->port(),
-                                        "/?outbox.allow=127.0.0.0/8&outbox.timeout=2s"));
-  EXPECT_EQ(PublishOne(*sink).disposition(), Disposition::kSinkDown);
+  const outbox::testing::Chatterbox other("HTTP/1.1 400 Bad Request\r\n\r\n");
+  const outbox::testing::Listener silent;
+  const auto publish = [](int port) {
+    return PublishOne(*SinkAt(
+        base::StrCat("https://127.0.0.1:", port, "/?outbox.allow=127.0.0.0/8&outbox.timeout=5s")));
+  };
+  const Status answered = publish(other.port());
+  EXPECT_EQ(answered.disposition(), Disposition::kSinkDown);
+  EXPECT_THAT(answered.message(), HasSubstr("the answer is not TLS"));
+  EXPECT_EQ(answered.hint(), "the server does not speak TLS at this port: write http:");
+  const Status unanswered = publish(silent.port());
+  EXPECT_EQ(unanswered.disposition(), Disposition::kSinkDown);
+  EXPECT_THAT(unanswered.hint(), HasSubstr("if not, write http:"));
 }
 
-// Node's server, since ours speaks HTTP/1.1 only. It answers with the protocol it was asked in.
-TEST_F(HttpTls, Http2SharesOneConnection) {
-  OUTBOX_REQUIRE_PROGRAM("node");
-  const Certificate certificate = MakeCertificate("IP:127.0.0.1");
-  std::ofstream(folder_.File("ca.pem")) << certificate.certificate;
-  const auto node = outbox::testing::Server::Start(
-      {.command = {"node", "{folder}/server.js", "{folder}", "{port}"},
-       .files = {
-           {"cert.pem", certificate.certificate}, {"key.pem", certificate.key}, {"server.js", R"(
+// Node's server, since ours speaks HTTP/1.1 only.
+class Http2 : public ::testing::Test {
+ protected:
+  // `answer` is the body of a function (request, response, connection), where connection counts
+  // from
+  // 1. The request has been read.
+  void Start(const std::string& answer) {
+    const Certificate certificate = MakeCertificate("IP:127.0.0.1");
+    std::ofstream(folder_.File("ca.pem")) << certificate.certificate;
+    node_ = outbox::testing::Server::Start(
+        {.command = {"node", "{folder}/server.js", "{folder}", "{port}"},
+         .files = {
+             {"cert.pem", certificate.certificate}, {"key.pem", certificate.key}, {"server.js", R"(
 const fs = require('fs');
 const [folder, port] = process.argv.slice(2);
 const options = {cert: fs.readFileSync(folder + '/cert.pem'),
                  key: fs.readFileSync(folder + '/key.pem'), allowHTTP1: true};
 let connections = 0;
 const server = require('http2').createSecureServer(options, (request, response) => {
+  const connection = request.stream ? request.stream.session : request.socket;
+  connection.number ??= ++connections;
   request.resume();
-  if (request.url == '/hang') return;
-  request.on('end', () => {
-    response.writeHead(418);
-    response.end('version ' + request.httpVersion + ' connections ' + connections + '.');
-  });
+  request.on('end', () => answer(request, response, connection.number));
 });
-server.on('secureConnection', () => ++connections);
 server.listen(Number(port), '127.0.0.1');
-)"}}});
-  ASSERT_NE(node, nullptr);
-  const std::string url =
-      base::StrCat("https://127.0.0.1:", node->port(), "/?outbox.allow=127.0.0.0/8", Ca());
-  const std::string hanging =
-      base::StrCat("https://127.0.0.1:", node->port(), "/hang?outbox.allow=127.0.0.0/8", Ca());
-  for (const Status& status : PublishAll(*SinkAt(url), SomeMessages(200))) {
-    EXPECT_EQ(status.disposition(), Disposition::kPermanent);
-    EXPECT_THAT(status.message(), HasSubstr("version 2.0 connections 1."));
+function answer(request, response, connection) {)" + answer + "}"}}});
+    ASSERT_NE(node_, nullptr);
   }
-  EXPECT_THAT(PublishOne(*SinkAt(url + "&outbox.http2=false")).message(),
-              HasSubstr("version 1.1 connections 2."));
-  const Status unanswered = PublishOne(*SinkAt(hanging + "&outbox.timeout=1s"));
+  std::shared_ptr<Sink> At(const std::string& path, const std::string& options = "") const {
+    return SinkAt(base::StrCat("https://127.0.0.1:", node_->port(), path,
+                               "?outbox.allow=127.0.0.0/8&outbox.tls_ca=", folder_.File("ca.pem"),
+                               options));
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<outbox::testing::Server> node_;
+};
+
+TEST_F(Http2, SharesOneConnection) {
+  OUTBOX_REQUIRE_PROGRAM("node");
+  Start(R"(
+    if (request.url == '/hang') return;
+    response.writeHead(418);
+    response.end('version ' + request.httpVersion + ' connection ' + connection + '.');)");
+  for (const Status& status : PublishAll(*At("/"), SomeMessages(200))) {
+    EXPECT_EQ(status.disposition(), Disposition::kPermanent);
+    EXPECT_THAT(status.message(), HasSubstr("version 2.0 connection 1."));
+  }
+  EXPECT_THAT(PublishOne(*At("/", "&outbox.http2=false")).message(),
+              HasSubstr("version 1.1 connection 2."));
+  const Status unanswered = PublishOne(*At("/hang", "&outbox.timeout=5s"));
   EXPECT_EQ(unanswered.disposition(), Disposition::kInDoubt) << unanswered.ToString();
+}
+
+TEST_F(Http2, AConnectionThatHasStoppedAnsweringIsNotUsedAgain) {
+  OUTBOX_REQUIRE_PROGRAM("node");
+  Start(R"(
+    if (connection == 1 && global.frozen) return;
+    global.frozen = true;
+    response.end();)");
+  const auto sink = At("/", "&outbox.timeout=5s");
+  EXPECT_OK(PublishOne(*sink));
+  EXPECT_EQ(PublishOne(*sink).disposition(), Disposition::kInDoubt);
+  EXPECT_OK(PublishOne(*sink));
+}
+
+TEST_F(Http2, ACallThatIsGivenUpLeavesNoFrozenConnectionBehind) {
+  OUTBOX_REQUIRE_PROGRAM("node");
+  Start(R"(
+    if (connection == 1 && global.frozen) return;
+    global.frozen = true;
+    response.end();)");
+  const auto sink = At("/");
+  EXPECT_OK(PublishOne(*sink));
+  EXPECT_EQ(PublishOne(*sink, std::chrono::seconds(3)).disposition(), Disposition::kInDoubt);
+  EXPECT_OK(PublishOne(*sink));
+}
+
+TEST_F(Http2, OneSlowAnswerDoesNotHoldUpTheRestOfACall) {
+  OUTBOX_REQUIRE_PROGRAM("node");
+  Start(R"(
+    if (request.headers['outbox-seq'] == '1') return;
+    response.end();)");
+  const auto sink = At("/", "&outbox.timeout=5s&outbox.concurrency=2");
+  const auto results = PublishAll(*sink, SomeMessages(20));
+  EXPECT_EQ(results[0].disposition(), Disposition::kInDoubt) << results[0].ToString();
+  for (std::size_t i = 1; i < results.size(); ++i) EXPECT_OK(results[i]);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/handle.h"
@@ -17,15 +18,21 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::string_view kOwnPrefix = "outbox.";
+constexpr std::string_view kHeaderPrefix = "outbox.header.";
 constexpr std::size_t kConcurrencyMax = 1000;
 constexpr std::size_t kBatchMax = 1000;
+constexpr std::size_t kBatchBytesMin = 1'000;
+constexpr std::size_t kBatchBytesMax = 100'000'000;
+// Shorter ones are words and numbers, and hiding them would make a text unreadable.
+constexpr std::size_t kHiddenSegmentMin = 9;
+constexpr std::size_t kHiddenValueMin = 4;
 constexpr milliseconds kWaitMin{10};
 constexpr milliseconds kWaitMax = std::chrono::minutes(10);
 
 using UrlHandle = base::UniqueHandle<CURLU, curl_url_cleanup>;
 using CurlText = base::UniqueHandle<char, curl_free>;
 
-std::string Part(CURLU* url, CURLUPart part, unsigned flags = 0) {
+std::string UrlPart(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
   const CurlText owned(text);
@@ -55,6 +62,31 @@ SinkUri OwnOptions(const SinkUri& uri) {
   return own;
 }
 
+void Hide(std::string text, std::size_t bytes_min, HttpOptions& options) {
+  if (text.size() < bytes_min) return;
+  std::string decoded = PercentDecode(text);
+  if (decoded != text) options.hidden.push_back(std::move(decoded));
+  options.hidden.push_back(std::move(text));
+}
+
+// Many a webhook's URL is itself the credential.
+void HideUrl(CURLU* url, HttpOptions& options) {
+  for (std::string& segment : base::Split(UrlPart(url, CURLUPART_PATH), '/')) {
+    Hide(std::move(segment), kHiddenSegmentMin, options);
+  }
+  for (const std::string& parameter : base::Split(UrlPart(url, CURLUPART_QUERY), '&')) {
+    Hide(parameter.substr(parameter.find('=') + 1), kHiddenValueMin, options);
+  }
+}
+
+// "Bearer abc": the whole, and what a server may repeat of it.
+void HideHeader(const std::string& value, HttpOptions& options) {
+  Hide(value, kHiddenValueMin, options);
+  for (std::string& word : base::Split(value, ' ')) {
+    Hide(std::move(word), kHiddenValueMin, options);
+  }
+}
+
 Status ReadUrl(const SinkUri& uri, HttpOptions& options) {
   const auto malformed = [&](std::string_view what) {
     return Status::Invalid(StrCat("the address of the ", uri.scheme, ": sink: ", what))
@@ -67,18 +99,19 @@ Status ReadUrl(const SinkUri& uri, HttpOptions& options) {
   const UrlHandle url(curl_url());
   const CURLUcode parsed = curl_url_set(url.get(), CURLUPART_URL, UrlText(uri).c_str(), 0);
   if (parsed != CURLUE_OK) return malformed(curl_url_strerror(parsed));
-  options.user = Part(url.get(), CURLUPART_USER, CURLU_URLDECODE);
-  options.password = Part(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE);
+  options.user = UrlPart(url.get(), CURLUPART_USER, CURLU_URLDECODE);
+  options.password = UrlPart(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE);
   for (const CURLUPart part :
        {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT}) {
     curl_url_set(url.get(), part, nullptr, 0);
   }
-  std::string host = Part(url.get(), CURLUPART_HOST);
+  std::string host = UrlPart(url.get(), CURLUPART_HOST);
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   options.endpoint = {.host = std::move(host),
                       .port = std::atoi(  // curl has checked it
-                          Part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT).c_str())};
-  options.url = Part(url.get(), CURLUPART_URL);
+                          UrlPart(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT).c_str())};
+  options.url = UrlPart(url.get(), CURLUPART_URL);
+  HideUrl(url.get(), options);
   return options.url.empty() ? malformed("is not a URL") : Status::Ok();
 }
 
@@ -115,17 +148,38 @@ void ReadSecrets(OptionReader& reader, HttpOptions& options) {
   }
 }
 
+// Those of outbox.header.NAME, NAME_env and NAME_file, each once.
+std::vector<std::string> HeaderNames(OptionReader& reader) {
+  std::vector<std::string> names;
+  for (const auto& option : reader.Prefixed(kHeaderPrefix)) {
+    std::string name = option.first;
+    for (const std::string_view suffix : {"_env", "_file"}) {
+      if (!name.ends_with(suffix)) continue;
+      name.resize(name.size() - suffix.size());
+      break;
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
 void ReadHeaders(OptionReader& reader, HttpOptions& options) {
-  for (const auto& [name, value] : reader.Prefixed("outbox.header.")) {
-    const std::string option = StrCat("outbox.header.", name);
+  const bool has_login =
+      !options.bearer.empty() || !options.user.empty() || !options.password.empty();
+  for (const std::string& name : HeaderNames(reader)) {
+    const std::string option = StrCat(kHeaderPrefix, name);
+    const std::string value = reader.Secret(option);
     if (!IsHeaderName(name)) {
       reader.AddProblem("outbox.header", "a name is not that of a header");
     } else if (IsReservedHeader(name)) {
       reader.AddProblem(option, "is set by the sink itself");
+    } else if (has_login && IsHeader(name, "authorization")) {
+      reader.AddProblem(option, "does not go together with outbox.bearer or a user and password");
     } else if (!IsHeaderValue(value)) {
       reader.AddProblem(option, "has characters that a header can not carry");
     }
     options.headers.emplace_back(name, value);
+    HideHeader(value, options);
   }
 }
 
@@ -137,6 +191,8 @@ void ReadBody(OptionReader& reader, HttpOptions& options) {
                                 {"envelope", HttpBody::kEnvelope}});
   options.batch = reader.Flag("outbox.batch", false);
   options.batch_max = reader.Number("outbox.batch_max", options.batch_max, 1, kBatchMax);
+  options.batch_bytes =
+      reader.Number("outbox.batch_bytes", options.batch_bytes, kBatchBytesMin, kBatchBytesMax);
   if (options.batch && options.body != HttpBody::kStructured) {
     reader.AddProblem("outbox.batch", "goes only with body=structured");
   }
@@ -149,20 +205,14 @@ void ReadConnection(OptionReader& reader, HttpOptions& options) {
   options.connect_timeout =
       reader.Duration("outbox.connect_timeout", options.connect_timeout, kWaitMin, kWaitMax);
   options.http2 = reader.Flag("outbox.http2", options.http2);
-  options.tls_verify = reader.Flag("outbox.tls_verify", options.tls_verify);
-  options.tls_ca = reader.Text("outbox.tls_ca", "");
-  options.tls_cert = reader.Text("outbox.tls_cert", "");
-  options.tls_key = reader.Text("outbox.tls_key", "");
-  if (options.tls_cert.empty() != options.tls_key.empty()) {
-    reader.AddProblem("outbox.tls_cert", "goes only with outbox.tls_key");
-  }
-  options.proxy = reader.Text("outbox.proxy", "");
+  options.tls = ReadTlsOptions(reader, kOwnPrefix);
+  options.proxy = reader.Secret("outbox.proxy");
   const UrlHandle proxy(curl_url());
   if (!options.proxy.empty() &&
       curl_url_set(proxy.get(), CURLUPART_URL, options.proxy.c_str(), 0) != CURLUE_OK) {
     reader.AddProblem("outbox.proxy", "is not a URL");
   }
-  if (const std::string password = Part(proxy.get(), CURLUPART_PASSWORD, CURLU_URLDECODE);
+  if (const std::string password = UrlPart(proxy.get(), CURLUPART_PASSWORD, CURLU_URLDECODE);
       !password.empty()) {
     options.hidden.push_back(password);
   }
@@ -191,6 +241,9 @@ Result<HttpOptions> ReadHttpOptions(const SinkUri& uri) {
     }
   }
   OUTBOX_RETURN_IF_ERROR(reader.Finish());
+  // One may contain another.
+  std::sort(options.hidden.begin(), options.hidden.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
   return options;
 }
 

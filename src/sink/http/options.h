@@ -16,6 +16,8 @@
 #include "sink/authority.h"
 #include "sink/http/address_guard.h"
 #include "sink/http/signature.h"
+#include "sink/net/connect_step.h"
+#include "sink/net/tls_options.h"
 #include "sink/uri.h"
 
 namespace outbox::sink {
@@ -34,12 +36,13 @@ struct HttpOptions {
   std::string password = {};
   std::string bearer = {};
   std::vector<WebhookSecret> secrets = {};  // each signs; two while one replaces the other
-  std::vector<std::string> hidden = {};     // never to be shown, whoever repeats it
+  std::vector<std::string> hidden = {};     // never to be shown, whoever repeats it; longest first
 
   HttpBody body = HttpBody::kStructured;
-  bool batch = false;           // one request per Publish call
-  std::size_t batch_max = 100;  // messages in it
-  Headers headers = {};         // sent with each request
+  bool batch = false;                   // many messages in one request
+  std::size_t batch_max = 100;          // messages in it
+  std::size_t batch_bytes = 1'000'000;  // of its body, unless a single message has more
+  Headers headers = {};                 // sent with each request
 
   std::size_t concurrency = 64;               // requests in flight
   std::chrono::milliseconds timeout{15'000};  // of one request, connecting included
@@ -47,10 +50,13 @@ struct HttpOptions {
   bool http2 = true;  // when an https server offers it
   std::string proxy = {};
   AddressGuard guard = {};  // not asked when there is a proxy: the proxy connects, not we
-  bool tls_verify = true;
-  std::string tls_ca = {};  // files; the system's certificates when empty
-  std::string tls_cert = {};
-  std::string tls_key = {};
+  TlsOptions tls = {};      // of https:
+
+  // Requests may share a connection.
+  bool multiplexed() const { return http2 && url.starts_with("https:"); }
+
+  // Told how a new connection was made, by the thread that publishes.
+  ConnectObserver observer = {};
 
   // For tests: asked before each request, it says where the host's name leads, as
   // "host:port:address".

@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 5> kReservedPrefixes{"outbox-", "webhook-
 // A producer does not get to say who is asking.
 constexpr std::array<std::string_view, 3> kNotForProducers{"authorization", "cookie", "user-agent"};
 
+// Standards say how these are encoded, and whoever reads them goes by the standards.
+constexpr std::array<std::string_view, 3> kTraceContext{"traceparent", "tracestate", "baggage"};
+
 constexpr std::size_t kHeadersGuess = 20;
 
 std::string Lower(std::string_view text) {
@@ -39,6 +42,8 @@ bool IsTokenChar(unsigned char c) {
 }
 
 bool IsPrintable(unsigned char c) { return c >= 0x20 && c < 0x7f; }
+bool IsPlainInName(unsigned char c) { return c != '%' && IsTokenChar(c); }
+bool IsPlainInValue(unsigned char c) { return c != '%' && IsPrintable(c); }
 
 // By the CloudEvents HTTP binding.
 bool IsPlainInCloudEvents(unsigned char c) { return c > 0x20 && c < 0x7f && c != '"' && c != '%'; }
@@ -65,6 +70,19 @@ std::string PercentEncode(std::string_view text, Keep keep) {
   return out;
 }
 
+// Receivers drop spaces around a value.
+std::string EncodeValue(std::string_view value) {
+  std::string encoded = PercentEncode(value, IsPlainInValue);
+  if (encoded.starts_with(' ')) encoded.replace(0, 1, "%20");
+  if (encoded.ends_with(' ')) encoded.replace(encoded.size() - 1, 1, "%20");
+  return encoded;
+}
+
+bool IsTraceContext(std::string_view name) {
+  const std::string lower = Lower(name);
+  return std::find(kTraceContext.begin(), kTraceContext.end(), lower) != kTraceContext.end();
+}
+
 bool MayProducerSet(const HttpOptions& options, std::string_view name) {
   const std::string lower = Lower(name);
   return !IsReservedHeader(lower) &&
@@ -88,9 +106,11 @@ void AddMetadata(const HttpOptions& options, const Message& message, Headers& he
   headers.reserve(message.headers.size() + kHeadersGuess);
   VisitDeliveryHeaders(message, [&](std::string_view name, std::string_view value) {
     if (name.starts_with(kMetadataPrefix)) {
-      headers.emplace_back(name, PercentEncode(value, IsPrintable));
+      headers.emplace_back(name, EncodeValue(value));
     } else if (MayProducerSet(options, name)) {
-      headers.emplace_back(PercentEncode(name, IsTokenChar), PercentEncode(value, IsPrintable));
+      headers.emplace_back(
+          PercentEncode(name, IsPlainInName),
+          IsTraceContext(name) ? PercentEncode(value, IsPrintable) : EncodeValue(value));
     }
   });
   if (options.body != HttpBody::kBinary) return;
@@ -105,13 +125,13 @@ void AddCommon(const HttpOptions& options, std::string_view id, Timestamp now,
   const std::int64_t sent_at =
       std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   Headers& headers = request.headers;
+  headers.emplace_back("webhook-id", id);
+  headers.emplace_back("webhook-timestamp", std::to_string(sent_at));
   if (!options.secrets.empty()) {
     std::vector<std::string> signatures;
     for (const WebhookSecret& secret : options.secrets) {
       signatures.push_back(secret.Sign(id, sent_at, request.body));
     }
-    headers.emplace_back("webhook-id", id);
-    headers.emplace_back("webhook-timestamp", std::to_string(sent_at));
     headers.emplace_back("webhook-signature", base::Join(signatures, " "));
   }
   if (!options.bearer.empty()) headers.emplace_back("authorization", "Bearer " + options.bearer);
@@ -130,17 +150,28 @@ HttpRequest MakeHttpRequest(const HttpOptions& options, const Message& message, 
 }
 
 HttpRequest MakeBatchRequest(const HttpOptions& options, std::span<const Message> messages,
-                             Timestamp now) {
+                             std::span<const std::string> events, Timestamp now) {
   std::string ids;
-  std::vector<std::string> events;
-  for (const Message& message : messages) {
-    ids += message.id.ToString();
-    events.push_back(message::MakeBody(message, BodyFormat::kCloudEvents));
-  }
-  HttpRequest request{.body = base::JsonArray(events)};
+  for (const Message& message : messages) ids += message.id.ToString();
+  HttpRequest request{.body = base::JsonArray({events.begin(), events.end()}),
+                      .messages = messages.size()};
   request.headers.emplace_back("content-type", "application/cloudevents-batch+json");
   AddCommon(options, "batch_" + Sha256Hex(ids), now, request);
   return request;
+}
+
+std::size_t HeaderBytes(const HttpRequest& request) {
+  // What HTTP/2 clients count beside each; the ": \r\n" of HTTP/1.1 is less.
+  static constexpr std::size_t kPunctuation = 12;
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : request.headers) {
+    bytes += name.size() + value.size() + kPunctuation;
+  }
+  return bytes;
+}
+
+Timestamp Now() {
+  return std::chrono::time_point_cast<Timestamp::duration>(std::chrono::system_clock::now());
 }
 
 bool IsHeaderName(std::string_view name) {
@@ -150,6 +181,8 @@ bool IsHeaderName(std::string_view name) {
 bool IsHeaderValue(std::string_view value) {
   return std::all_of(value.begin(), value.end(), IsPrintable);
 }
+
+bool IsHeader(std::string_view name, std::string_view lower) { return Lower(name) == lower; }
 
 bool IsReservedHeader(std::string_view name) {
   const std::string lower = Lower(name);

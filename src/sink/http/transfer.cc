@@ -8,14 +8,17 @@
 
 #include "base/text.h"
 #include "outbox/version.h"
+#include "sink/http/connect_steps.h"
 
 namespace outbox::sink {
 namespace {
 
-// Of an answer's body, for error texts.
-constexpr std::size_t kResponseKept = 1024;
+// Of an answer's body, for error texts: more than they show, so that no secret is cut in two.
+constexpr std::size_t kResponseKept = 8192;
 // A longer answer is not read to its end.
 constexpr std::size_t kResponseMax = std::size_t{1} << 20;
+// The relay waits no longer than this.
+constexpr std::chrono::seconds kRetryAfterMax = std::chrono::hours(24);
 
 std::string HeaderLine(const std::string& name, const std::string& value) {
   // "name:" alone would take the header out.
@@ -48,8 +51,7 @@ void Transfer::SetConnection() {
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                    options_.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
   // Share a connection that may turn out to be HTTP/2 rather than open one for each request.
-  const bool may_share = options_.http2 && options_.url.starts_with("https:");
-  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, may_share ? 1L : 0L);
+  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, options_.multiplexed() ? 1L : 0L);
   // The environment's proxies are for people.
   curl_easy_setopt(easy, CURLOPT_PROXY, options_.proxy.c_str());
   curl_easy_setopt(easy, CURLOPT_NOPROXY, options_.proxy.empty() ? "*" : "");
@@ -63,15 +65,19 @@ void Transfer::SetSecurity() {
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, OnSocket);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options_.tls_verify ? 1L : 0L);
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options_.tls_verify ? 2L : 0L);
-  if (!options_.tls_ca.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, options_.tls_ca.c_str());
+  if (options_.observer) {
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, OnTls);
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, this);
+  }
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options_.tls.verify ? 1L : 0L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options_.tls.verify ? 2L : 0L);
+  if (!options_.tls.ca_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, options_.tls.ca_file.c_str());
     curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
   }
-  if (!options_.tls_cert.empty()) {
-    curl_easy_setopt(easy, CURLOPT_SSLCERT, options_.tls_cert.c_str());
-    curl_easy_setopt(easy, CURLOPT_SSLKEY, options_.tls_key.c_str());
+  if (!options_.tls.cert_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_SSLCERT, options_.tls.cert_file.c_str());
+    curl_easy_setopt(easy, CURLOPT_SSLKEY, options_.tls.key_file.c_str());
   }
   if (!options_.user.empty() || !options_.password.empty()) {
     curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
@@ -86,8 +92,11 @@ void Transfer::Prepare(std::size_t index, HttpRequest request, std::chrono::mill
   response_.clear();
   response_bytes_ = 0;
   cut_off_ = refused_ = permitted_ = connected_ = false;
+  started_ = std::chrono::steady_clock::now();
+  tls_began_.reset();
   error_[0] = '\0';
   body_ = std::move(request.body);
+  messages_ = request.messages;
   // An empty value: the server need not be asked before a large body is sent.
   curl_slist* headers = curl_slist_append(nullptr, "Expect:");
   for (const auto& [name, value] : request.headers) {
@@ -108,19 +117,30 @@ void Transfer::Prepare(std::size_t index, HttpRequest request, std::chrono::mill
 
 Status Transfer::Finish(CURLcode code) {
   CURL* const easy = easy_.get();
-  HttpExchange exchange{.code = code,
-                        .detail = error_,
-                        .blocked = code != CURLE_OK && refused_ && !permitted_,
-                        .cut_off = cut_off_,
-                        .response = std::move(response_)};
+  exchange_ = {.code = code,
+               .detail = error_,
+               .blocked = code != CURLE_OK && refused_ && !permitted_,
+               .cut_off = cut_off_};
   long request_bytes = 0;
   curl_off_t retry_after = 0;
-  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &exchange.status);
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &exchange_.status);
   curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &request_bytes);
   curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after);
   // The bytes may have been for a proxy.
-  exchange.sent = connected_ && request_bytes > 0;
-  if (retry_after > 0) exchange.retry_after = std::chrono::seconds(retry_after);
+  exchange_.sent = connected_ && request_bytes > 0;
+  if (retry_after > 0) {
+    exchange_.retry_after =
+        std::chrono::seconds(std::min<curl_off_t>(retry_after, kRetryAfterMax.count()));
+  }
+  if (messages_ == 1) exchange_.response = std::move(response_);
+  Status status = ClassifyExchange(exchange_, options_);
+  if (options_.observer && !connected_) TellNotConnected(easy, options_, tls_began_, status);
+  return status;
+}
+
+Status Transfer::FinishForOthers() const {
+  HttpExchange exchange = exchange_;
+  exchange.response.clear();
   return ClassifyExchange(exchange, options_);
 }
 
@@ -143,6 +163,12 @@ curl_socket_t Transfer::OnSocket(void* self, curlsocktype, curl_sockaddr* addres
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+CURLcode Transfer::OnTls(CURL*, void*, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.tls_began_ = std::chrono::steady_clock::now() - transfer.started_;
+  return CURLE_OK;
+}
+
 // Also for connections that are used again.
 int Transfer::OnConnected(void* self, char* ip, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(self);
@@ -152,6 +178,7 @@ int Transfer::OnConnected(void* self, char* ip, char*, int, int) {
     return CURL_PREREQFUNC_ABORT;
   }
   transfer.connected_ = true;
+  if (transfer.options_.observer) TellConnected(transfer.easy_.get(), transfer.options_);
   return CURL_PREREQFUNC_OK;
 }
 

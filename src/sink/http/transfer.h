@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/handle.h"
@@ -32,14 +33,19 @@ class Transfer {
 
   // Makes ready to send `request`, which is the `index`th of its caller's.
   void Prepare(std::size_t index, HttpRequest request, std::chrono::milliseconds timeout);
-  // What became of it: `code` is curl's, or CURLE_OPERATION_TIMEDOUT for one that is given up.
+  // What became of it: `code` is curl's, or CURLE_OPERATION_TIMEDOUT for one that is given up. The
+  // answer's text is left out when the request was for several messages: servers like to quote, and
+  // none of them may be told of the others.
   Status Finish(CURLcode code);
+  // The same, after Finish, for messages that were not in the request.
+  Status FinishForOthers() const;
 
  private:
   void SetConnection();
   void SetSecurity();
   static std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self);
   static curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address);
+  static CURLcode OnTls(CURL*, void*, void* self);
   static int OnConnected(void* self, char* ip, char*, int, int);
 
   const HttpOptions& options_;
@@ -47,6 +53,7 @@ class Transfer {
   base::UniqueHandle<curl_slist, curl_slist_free_all> headers_;
   base::UniqueHandle<curl_slist, curl_slist_free_all> resolve_;
   std::string body_;
+  std::size_t messages_ = 0;  // in it
   std::size_t index_ = 0;
 
   // Of the request in flight.
@@ -56,7 +63,11 @@ class Transfer {
   bool refused_ = false;    // an address
   bool permitted_ = false;  // another address
   bool connected_ = false;
+  std::chrono::steady_clock::time_point started_;
+  // Since then; only for an observer.
+  std::optional<std::chrono::nanoseconds> tls_began_;
   char error_[CURL_ERROR_SIZE] = {};
+  HttpExchange exchange_;  // after Finish
 };
 
 }  // namespace outbox::sink

@@ -20,13 +20,14 @@ struct Verdict {
 
 constexpr std::string_view kTlsHint =
     "check tls_ca; the certificate must name the host; is this the port?";
+// librdkafka's words when a broker has hung up on a request in the clear.
+constexpr std::string_view kPerhapsTls = "connecting to a SSL listener?";
 constexpr std::string_view kSizeHint =
     "raise kafka.message.max.bytes here and max.message.bytes of the topic";
 
-Verdict TooLarge(const KafkaFailure& failure) {
-  if (failure.alone) return {Code::kRejected, Disposition::kPermanent, kSizeHint};
-  return {Code::kRejected, Disposition::kRetry,
-          "lower kafka.batch.size: the topic takes less in one request"};
+Verdict RefusedRequest(const KafkaFailure& failure, std::string_view hint) {
+  if (failure.alone) return {Code::kRejected, Disposition::kPermanent, hint};
+  return {Code::kRejected, Disposition::kRetry, "refused together with others of its request"};
 }
 
 Verdict NotSent(const KafkaFailure& failure) {
@@ -41,19 +42,20 @@ Verdict Judge(const KafkaFailure& failure) {
   switch (failure.error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
-    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE: return TooLarge(failure);
-
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE: return RefusedRequest(failure, kSizeHint);
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-      return {Code::kRejected, Disposition::kPermanent, "a compacted topic takes no empty key"};
+      return RefusedRequest(failure, "a compacted topic takes no empty key");
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-      return {Code::kRejected, Disposition::kPermanent,
-              "the topic refuses messages this old: see message.timestamp.difference.max.ms"};
+      return RefusedRequest(
+          failure, "the topic refuses messages this old: see message.timestamp.difference.max.ms");
+
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
     case RD_KAFKA_RESP_ERR__INVALID_ARG:
       return {Code::kInvalidArgument, Disposition::kPermanent, "look at the option topic"};
-    case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:
-      return {Code::kRejected, Disposition::kPermanent};
 
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:
+      return {Code::kRejected, Disposition::kRetry,
+              "the topic has an older message format: see message.format.version"};
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
@@ -108,6 +110,12 @@ Verdict Judge(const KafkaFailure& failure) {
   }
 }
 
+// A broker that hangs up on a handshake, or answers with something else.
+bool IsNoHandshake(std::string_view detail) {
+  const auto says = [&](std::string_view what) { return detail.find(what) != detail.npos; };
+  return says("state SSL_HANDSHAKE") && (says("Disconnected") || says("wrong version number"));
+}
+
 // The broker's own refusals settle what became of the message, whatever librdkafka feared.
 bool IsRefusal(const Verdict& verdict) {
   return verdict.disposition == Disposition::kPermanent || verdict.code == Code::kRejected ||
@@ -116,12 +124,28 @@ bool IsRefusal(const Verdict& verdict) {
 
 }  // namespace
 
+bool IsRefusedRequest(rd_kafka_resp_err_t error) noexcept {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP: return true;
+    default: return false;
+  }
+}
+
 Status ClassifyKafkaError(const KafkaFailure& failure, std::string_view servers,
                           std::string_view detail) {
   Verdict verdict = Judge(failure);
   // librdkafka reports a failed handshake as the connection's failure, too.
   if (failure.error == RD_KAFKA_RESP_ERR__TRANSPORT && detail.find("SSL") != detail.npos) {
     verdict.hint = kTlsHint;
+  }
+  if (detail.find(kPerhapsTls) != detail.npos) {
+    verdict.hint = "does the broker speak TLS at this port? if so, add tls=true";
+  } else if (IsNoHandshake(detail)) {
+    verdict.hint = "does the broker speak TLS at this port? if not, leave out tls=true";
   }
   if (failure.persisted != RD_KAFKA_MSG_STATUS_NOT_PERSISTED && !IsRefusal(verdict)) {
     verdict = {verdict.code, Disposition::kInDoubt};

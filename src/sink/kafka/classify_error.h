@@ -16,11 +16,14 @@ namespace outbox::sink {
 struct KafkaFailure {
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
   rd_kafka_msg_status_t persisted = RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
-  // Sent in a request of its own: "too large" is about this message and not about its company.
+  // Sent in a request of its own: a refusal is about this message and not about its company.
   bool alone = true;
   // The cluster answers other questions: a message that could not be sent waits for its partition.
   bool cluster_answers = false;
 };
+
+// A broker refuses a request as a whole, whichever of its messages it dislikes.
+bool IsRefusedRequest(rd_kafka_resp_err_t error) noexcept;
 
 // `servers` is "host:port,host:port"; `detail` what librdkafka adds, or empty.
 Status ClassifyKafkaError(const KafkaFailure& failure, std::string_view servers,

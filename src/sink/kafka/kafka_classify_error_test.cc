@@ -25,6 +25,8 @@ constexpr Case kCases[] = {
      Disposition::kPermanent},
     {RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION, Code::kInvalidArgument, Disposition::kPermanent,
      Disposition::kPermanent},
+    {RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, Code::kRejected, Disposition::kRetry,
+     Disposition::kRetry},
     {RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, Code::kNotFound, Disposition::kRetry, Disposition::kRetry},
     {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, Code::kNotFound, Disposition::kRetry,
      Disposition::kRetry},
@@ -61,11 +63,13 @@ TEST(ClassifyKafkaError, SaysWhatToDo) {
   }
 }
 
-TEST(ClassifyKafkaError, AMessageIsNotBlamedForTheSizeOfItsRequest) {
-  const Status status = ClassifyKafkaError(
-      {.error = RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, .alone = false}, "b:9092", "");
-  EXPECT_EQ(status.disposition(), Disposition::kRetry);
-  EXPECT_THAT(status.hint(), HasSubstr("kafka.batch.size"));
+TEST(ClassifyKafkaError, AMessageIsNotBlamedForTheOthersOfItsRequest) {
+  for (const auto error : {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_INVALID_RECORD,
+                           RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP}) {
+    const Status status = ClassifyKafkaError({.error = error, .alone = false}, "b:9092", "");
+    EXPECT_EQ(status.disposition(), Disposition::kRetry) << status.ToString();
+    EXPECT_EQ(status.code(), Code::kRejected);
+  }
 }
 
 TEST(ClassifyKafkaError, WaitingForOnePartitionDoesNotStopTheSink) {

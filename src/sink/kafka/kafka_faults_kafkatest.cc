@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/text.h"
 #include "sink/kafka/kafka_sink.h"
@@ -152,7 +155,7 @@ TEST_F(KafkaFaults, AMissingTopicIsRetriedAndDelaysNoOther) {
 TEST_F(KafkaFaults, APartitionWithoutALeaderDoesNotStopTheSink) {
   kafka_.CreateTopic("headless");
   for (int p = 0; p < MockKafka::kPartitions; ++p) kafka_.SetLeader("headless", p, -1);
-  const auto sink = Make("?timeout=2s");
+  const auto sink = Make("?timeout=5s");
   std::vector<Message> messages = MakeMessages(2);
   messages[0].topic = "headless";
   const auto results = Publish(*sink, messages);
@@ -235,7 +238,7 @@ TEST_F(KafkaFaults, ABrokerThatComesAndGoesLosesNothing) {
 TEST_F(KafkaFaults, WhatWasSentWhenTheTimeWasUpIsInDoubtAndItsLateReportHarmless) {
   const auto sink = Make();
   ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
-  kafka_.SetRoundTrip(2000);
+  kafka_.SetRoundTrip(5000);
   const std::vector<Message> messages = MakeMessages(20, 1);
   const auto start = std::chrono::steady_clock::now();
   const auto results = Publish(*sink, messages, 1s);
@@ -267,6 +270,86 @@ TEST_F(KafkaFaults, SeveralCallsAtOnceShareAProducer) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(Distinct(ReceiveDistinct(750)), 750u);
+}
+
+// As an ordered route calls: what a key has for later waits until this is confirmed.
+TEST_F(KafkaFaults, SeveralCallsKeepTheOrderOfTheirKeysWhileTheBrokerComesAndGoes) {
+  const auto sink = Make();
+  constexpr std::size_t kRounds = 8;
+  constexpr std::size_t kBatch = 200;
+  const std::size_t callers = sink->traits().concurrency;
+  std::atomic<std::size_t> confirmed = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t caller = 0; caller < callers; ++caller) {
+    threads.emplace_back([&, caller] {
+      for (std::size_t round = 0; round < kRounds; ++round) {
+        auto messages = MakeMessages(kBatch, caller * 100'000 + round * kBatch);
+        for (Message& message : messages) message.key += base::StrCat(" of ", caller);
+        EXPECT_TRUE(PublishUntilConfirmed(*sink, messages));
+        confirmed += kBatch;
+      }
+    });
+  }
+  const std::size_t total = callers * kRounds * kBatch;
+  for (const std::size_t part : {1, 2, 3}) {
+    EXPECT_TRUE(WaitFor([&] { return confirmed >= total * part / 4; }));
+    kafka_.Break();
+    std::this_thread::sleep_for(200ms);
+    kafka_.Mend();
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto& arrived = ReceiveDistinct(total);
+  EXPECT_EQ(Distinct(arrived), total);
+  EXPECT_EQ(Inversions(arrived), 0);
+}
+
+TEST_F(KafkaFaults, ACallThatGivesUpCostsAnotherNoAttempts) {
+  kafka_.CreateTopic("headless");
+  for (int p = 0; p < MockKafka::kPartitions; ++p) kafka_.SetLeader("headless", p, -1);
+  const auto sink = Make("?timeout=60s");
+  ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
+  std::vector<Message> messages = MakeMessages(5);
+  for (Message& message : messages) message.topic = "headless";
+  auto patient = std::async(std::launch::async, [&] { return Publish(*sink, messages, 60s); });
+  WaitFor([&, tries = 0]() mutable {
+    for (const Status& result : Publish(*sink, messages, 1500ms)) {
+      EXPECT_EQ(result.disposition(), Disposition::kRetry) << result.ToString();
+    }
+    return patient.wait_for(0s) == std::future_status::ready || ++tries == 5;
+  });
+  ASSERT_EQ(patient.wait_for(20s), std::future_status::ready);
+  for (const Status& result : patient.get()) {
+    EXPECT_EQ(result.disposition(), Disposition::kSinkDown) << result.ToString();
+  }
+}
+
+TEST_F(KafkaFaults, ARefusedRequestCostsNoMessageThatIsNotAtFault) {
+  for (const auto error : {RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP,
+                           RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE}) {
+    SCOPED_TRACE(rd_kafka_err2name(error));
+    const auto sink = MakeForRefusals();
+    ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
+    kafka_.Push(MockKafka::kProduce, {error});
+    for (const Status& result : Publish(*sink, MakeMessages(20))) EXPECT_OK(result);
+  }
+}
+
+TEST_F(KafkaFaults, OnlyAMessageThatIsRefusedAloneIsDead) {
+  const auto sink = MakeForRefusals();
+  ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
+  kafka_.Push(MockKafka::kProduce,
+              {RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_RECORD});
+  const Status status = Publish(*sink, MakeMessages(1))[0];
+  EXPECT_EQ(status.disposition(), Disposition::kPermanent) << status.ToString();
+  EXPECT_EQ(status.code(), Code::kRejected);
+  EXPECT_OK(Publish(*sink, MakeMessages(1))[0]);
+}
+
+TEST_F(KafkaFaults, ATopicWithAnOldFormatIsTriedAgain) {
+  const auto sink = MakeForRefusals();
+  kafka_.Push(MockKafka::kProduce, {RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT});
+  const Status status = Publish(*sink, MakeMessages(1))[0];
+  EXPECT_EQ(status.disposition(), Disposition::kRetry) << status.ToString();
 }
 
 TEST_F(KafkaFaults, ADestinationThatNeverWasIsDown) {

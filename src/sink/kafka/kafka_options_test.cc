@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "sink/kafka/options.h"
 #include "tests/support/matchers.h"
 
@@ -60,6 +61,16 @@ TEST(KafkaOptions, ThePasswordMayBeInTheEnvironment) {
   EXPECT_EQ(Property(*options, "sasl.password"), "from env");
 }
 
+TEST(KafkaOptions, LogsInWithoutAPasswordWhereTheMechanismHasNone) {
+  const auto options = Read(
+      "kafka://b1?sasl=OAUTHBEARER&kafka.enable.sasl.oauthbearer.unsecure.jwt=true"
+      "&kafka.sasl.oauthbearer.config=principal%3Dshop");
+  ASSERT_OK(options);
+  EXPECT_EQ(Property(*options, "security.protocol"), "sasl_plaintext");
+  EXPECT_EQ(Property(*options, "sasl.mechanisms"), "OAUTHBEARER");
+  EXPECT_EQ(Property(*options, "sasl.oauthbearer.config"), "principal=shop");
+}
+
 TEST(KafkaOptions, AnyPropertyOfLibrdkafkaPassesThrough) {
   const auto options =
       Read("kafka://b1?kafka.compression.type=lz4&kafka.linger.ms=20&kafka.batch.size=5000");
@@ -85,17 +96,54 @@ TEST(KafkaOptions, EveryProblemIsToldAtOnce) {
   EXPECT_THAT(status.message() + status.hint(), Not(HasSubstr("hunter2")));
 }
 
+TEST(KafkaOptions, NoPropertyUndoesWhatIsPromised) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"kafka.acks=0", "kafka.acks: without acknowledgements"},
+      {"kafka.acks=00", "kafka.acks: without acknowledgements"},
+      {"kafka.request.required.acks=0x0", "kafka.acks: without acknowledgements"},
+      {"kafka.delivery.report.only.error=true", "kafka.delivery.report.only.error: "},
+      {"tls=true&kafka.security.protocol=plaintext", "kafka.security.protocol: use the option tls"},
+      {"kafka.sasl.mechanism=PLAIN", "kafka.sasl.mechanism: use the option sasl"},
+      {"kafka.sasl.mechanisms=GSSAPI", "kafka.sasl.mechanisms: use the option sasl"},
+      {"kafka.sasl.oauthbearer.method=oidc",
+       "kafka.sasl.oauthbearer.method: has no effect without sasl"},
+      {"sasl=GSSAPI&password=hunter2", "password: GSSAPI knows no password"},
+      {"tls=true&kafka.enable.ssl.certificate.verification=false", "use the option tls_verify"},
+      {"tls=true&kafka.ssl.endpoint.identification.algorithm=none", "use the option tls_verify"},
+      {"kafka.ssl.cipher.suites=HIGH", "kafka.ssl.cipher.suites: has no effect without tls=true"},
+      {"kafka.debug=all", "kafka.debug: "},
+      {"kafka.log_level=7", "kafka.log_level: "},
+      {"kafka.log.connection.close=false", "kafka.log.connection.close: "},
+      {"kafka.statistics.interval.ms=1000", "kafka.statistics.interval.ms: "},
+      {"kafka.enabled_events=1", "kafka.enabled_events: "},
+      {"kafka.test.mock.num.brokers=1", "kafka.test.mock.num.brokers: "},
+      {"kafka.enable.idempotence=false&kafka.queuing.strategy=lifo", "kafka.queuing.strategy: "},
+      {"kafka.group.id=x", "group.id is a consumer property"},
+  };
+  for (const auto& [options, problem] : cases) {
+    const Status status = Read(base::StrCat("kafka://b1?", options)).error();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << options;
+    EXPECT_THAT(status.message(), HasSubstr(problem)) << options;
+  }
+}
+
+TEST(KafkaOptions, ATopicThatCanNotBeIsFoundBeforeTheStart) {
+  for (const char* const topic : {"", "a/{topic}", "{topic} {key}", "..", "a%C3%A4"}) {
+    const Status status = Read(base::StrCat("kafka://b1?topic=", topic)).error();
+    EXPECT_THAT(status.message(), HasSubstr("topic: ")) << topic;
+  }
+  EXPECT_OK(Read("kafka://b1?topic={aggregate_type}-{topic}_v1"));
+}
+
 TEST(KafkaOptions, ContradictionsAreFoundBeforeTheStart) {
   EXPECT_THAT(Read("kafka://b1?kafka.acks=1").error().message(), HasSubstr("acks"));
   EXPECT_OK(Read("kafka://b1?kafka.acks=1&kafka.enable.idempotence=false"));
   EXPECT_THAT(Read("kafka://b1?tls=true&tls_ca=/no/such/file").error().message(),
-              HasSubstr("ssl.ca.location"));
+              HasSubstr("tls_ca: can not read /no/such/file"));
   EXPECT_THAT(Read("kafka://b1?sasl=PLAIN"), HasCode(Code::kInvalidArgument));
   EXPECT_THAT(Read("kafka://b1?password=x"), HasCode(Code::kInvalidArgument));
   EXPECT_THAT(Read("kafka://alice:hunter2@b1?sasl=PLIAN").error().message(),
-              AllOf(HasSubstr("sasl: is not one of"), Not(HasSubstr("hunter2"))));
-  EXPECT_THAT(Read("kafka://alice:hunter2@b1?kafka.sasl.mechanisms=PLIAN").error().message(),
-              AllOf(HasSubstr("SASL mechanism: PLIAN"), Not(HasSubstr("hunter2"))));
+              AllOf(HasSubstr("is not one of"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(Read("kafka:"), HasCode(Code::kInvalidArgument));
 }
 

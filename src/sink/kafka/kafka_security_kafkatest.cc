@@ -1,6 +1,5 @@
 // Logging in and TLS. librdkafka's mock cluster knows neither, so a broker that answers no more
 // than it takes to log in stands in for one, and openssl's server for the TLS of another.
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,8 +10,10 @@
 #include "sink/kafka/kafka_sink.h"
 #include "sink/kafka/options.h"
 #include "tests/support/certificates.h"
+#include "tests/support/listener.h"
 #include "tests/support/matchers.h"
 #include "tests/support/mock_kafka.h"
+#include "tests/support/probe_steps.h"
 #include "tests/support/server.h"
 
 namespace outbox::sink {
@@ -48,26 +49,17 @@ class Answer {
 class LoginBroker {
  public:
   explicit LoginBroker(std::string login) : login_(std::move(login)) {
-    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    if (bind(listener_, generic, size) != 0 || listen(listener_, 16) != 0) std::abort();
-    getsockname(listener_, generic, &size);
-    port_ = ntohs(address.sin_port);
     server_ = std::thread([this] { Serve(); });
   }
   ~LoginBroker() {
     stopped_ = true;
-    shutdown(listener_, SHUT_RDWR);
+    listener_.Shutdown();
     server_.join();
-    close(listener_);
   }
   LoginBroker(const LoginBroker&) = delete;
   LoginBroker& operator=(const LoginBroker&) = delete;
 
-  int port() const { return port_; }
+  int port() const { return listener_.port(); }
   int logins() const { return logins_; }
 
  private:
@@ -76,7 +68,7 @@ class LoginBroker {
   void Serve() {
     std::vector<std::thread> connections;
     while (!stopped_) {
-      const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      const int connection = listener_.Accept();
       if (connection < 0) break;
       // A client that is silent is no reason to stay.
       const timeval limit{.tv_sec = 10, .tv_usec = 0};
@@ -146,7 +138,7 @@ class LoginBroker {
         return;
       }
       case kMetadata:
-        answer.Number(1, 4).Number(1, 4).Text("127.0.0.1").Number(port_, 4).Number(-1, 2);
+        answer.Number(1, 4).Number(1, 4).Text("127.0.0.1").Number(port(), 4).Number(-1, 2);
         answer.Number(1, 4).Number(0, 4);
         return;
       default: return;
@@ -154,8 +146,7 @@ class LoginBroker {
   }
 
   const std::string login_;
-  int listener_ = -1;
-  int port_ = 0;
+  const testing::Listener listener_;
   std::atomic<bool> stopped_ = false;
   std::atomic<int> logins_ = 0;
   std::thread server_;
@@ -192,6 +183,8 @@ TEST(KafkaLogin, AMechanismTheBrokerDoesNotHaveIsNamed) {
   EXPECT_THAT(status.hint(), HasSubstr("the option sasl"));
   EXPECT_THAT(status.ToString() + status.hint(), Not(HasSubstr("hunter2")));
 }
+
+Result<Way> WayOf(const std::string& uri) { return KafkaWay(SinkUri::Parse(uri).value()); }
 
 class KafkaTls : public ::testing::Test {
  protected:
@@ -243,7 +236,26 @@ TEST_F(KafkaTls, AServerThatIsTrustedIsSpokenTo) {
 TEST_F(KafkaTls, ABrokerWithoutTlsIsNamed) {
   const LoginBroker broker("");
   ExpectRefused(StrCat("kafka://alice:hunter2@127.0.0.1:", broker.port(), "?tls=true"),
-                "SSL_HANDSHAKE", "is this the port?");
+                "SSL_HANDSHAKE", "leave out tls=true");
+}
+
+TEST_F(KafkaTls, ABrokerThatWantsTlsIsNamed) {
+  const std::string address = StrCat("kafka://localhost:", server_->port());
+  ExpectRefused(address, "SSL listener", "add tls=true");
+  EXPECT_TRUE(testing::SpeaksTls(WayOf(address)));
+}
+
+TEST_F(KafkaTls, AProbeGoesThroughTls) {
+  const testing::ProbeSteps good(WayOf(Uri("localhost", Ca())));
+  EXPECT_OK(good.status);
+  EXPECT_THAT(good.ok.at("tls"), HasSubstr("by outbox test authority until 20"));
+  const testing::ProbeSteps unknown(WayOf(Uri("localhost", "")));
+  EXPECT_EQ(unknown.failed, "tls");
+  EXPECT_THAT(unknown.status.hint(), HasSubstr("tls_ca=FILE"));
+  // What librdkafka is told of TLS in its own words, a probe does not know.
+  const testing::ProbeSteps special(WayOf(Uri("localhost", "&kafka.ssl.cipher.suites=HIGH")));
+  EXPECT_OK(special.status);
+  EXPECT_FALSE(special.ok.contains("tls"));
 }
 
 TEST_F(KafkaTls, EveryOptionReachesTheClient) {

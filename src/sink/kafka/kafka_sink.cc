@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "base/turn.h"
 #include "sink/kafka/options.h"
 #include "sink/kafka/producer.h"
 #include "sink/metadata.h"
@@ -15,16 +18,7 @@ namespace outbox::sink {
 namespace {
 
 constexpr std::size_t kBatchMax = 1000;
-constexpr std::size_t kTopicBytesMax = 249;
 constexpr std::size_t kHeadersGuess = 16;
-
-bool IsTopic(std::string_view name) {
-  return !name.empty() && name.size() <= kTopicBytesMax &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '.' || c == '_' || c == '-';
-         });
-}
 
 KafkaHeaders MakeHeaders(const Message& message) {
   KafkaHeaders headers(rd_kafka_headers_new(kHeadersGuess));
@@ -44,44 +38,69 @@ class KafkaSink final : public Sink {
   SinkTraits traits() const noexcept override { return {.batch_max = kBatchMax, .concurrency = 3}; }
 
   Status Open(Deadline deadline) override {
-    OUTBOX_ASSIGN_OR_RETURN(const std::shared_ptr<Producer> producer, Ready());
+    OUTBOX_ASSIGN_OR_RETURN(const std::shared_ptr<Producer> producer, Ready(large_));
     return producer->Reach(deadline);
   }
 
   void Publish(std::span<const Message> batch, std::span<Status> results,
                Deadline deadline) override {
     if (batch.empty()) return;
-    std::shared_ptr<Producer> producer;
-    std::unique_ptr<Producer::Call> call;
-    {
-      // Batches follow one another.
-      const std::lock_guard lock(sending_);
-      auto ready = Ready();
-      Status reached = ready.error();
-      if (ready.ok()) {
-        producer = *std::move(ready);
-        if (producer->needs_reaching()) reached = producer->Reach(deadline);
-      }
-      if (!reached.ok()) {
-        std::fill(results.begin(), results.end(), reached);
-        return;
-      }
-      call = producer->Begin(results);
-      Send(*producer, *call, batch, results, deadline);
-    }
-    producer->Finish(*call, deadline);
+    std::vector<std::size_t> all(batch.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const PublishCall call{batch, results, deadline};
+    const auto refused = PublishSome(call, all, large_);
+    if (!refused.empty()) (void)PublishSome(call, refused, single_);
   }
 
   void Close(Deadline) noexcept override {
     const std::lock_guard lock(mutex_);
-    producer_.reset();
+    large_.producer.reset();
+    single_.producer.reset();
   }
 
  private:
-  void Send(Producer& producer, Producer::Call& call, std::span<const Message> batch,
-            std::span<Status> results, Deadline deadline) const {
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      const Message& message = batch[i];
+  struct PublishCall {
+    std::span<const Message> batch;
+    std::span<Status> results;
+    Deadline deadline;
+  };
+  struct Slot {
+    const Producer::Requests requests;
+    base::Turn sending{};                  // taken before mutex_
+    std::shared_ptr<Producer> producer{};  // guarded by mutex_
+  };
+
+  // Returns those that were refused together with others.
+  std::vector<std::size_t> PublishSome(const PublishCall& call, std::span<const std::size_t> which,
+                                       Slot& slot) {
+    std::shared_ptr<Producer> producer;
+    std::unique_ptr<Producer::Call> handed_over;
+    {
+      // Batches follow one another.
+      const std::unique_lock turn(slot.sending, call.deadline.at());
+      Status reached = TooLate();
+      if (turn) {
+        auto ready = Ready(slot);
+        reached = ready.error();
+        if (ready.ok()) producer = *std::move(ready);
+      }
+      if (reached.ok() && producer->needs_reaching()) reached = producer->Reach(call.deadline);
+      if (!reached.ok()) {
+        // What was refused before keeps that: it must not come back without an attempt for ever.
+        if (slot.requests == Producer::Requests::kSingle) return {};
+        for (const std::size_t i : which) call.results[i] = reached;
+        return {};
+      }
+      handed_over = producer->Begin(call.results);
+      Send(*producer, *handed_over, call, which);
+    }
+    return producer->Finish(*handed_over, call.deadline);
+  }
+
+  void Send(Producer& producer, Producer::Call& handed_over, const PublishCall& call,
+            std::span<const std::size_t> which) const {
+    for (const std::size_t i : which) {
+      const Message& message = call.batch[i];
       const bool plain = options_.body == message::BodyFormat::kPlain;
       const std::string body = plain ? "" : message::MakeBody(message, options_.body);
       const auto created = message.created_at.time_since_epoch();
@@ -91,29 +110,33 @@ class KafkaSink final : public Sink {
           .body = plain ? message.payload : body,
           .headers = MakeHeaders(message),
           .timestamp_ms = std::chrono::floor<std::chrono::milliseconds>(created).count()};
-      if (IsTopic(record.topic)) {
-        producer.Add(call, i, std::move(record), deadline);
+      if (IsKafkaTopic(record.topic)) {
+        producer.Add(handed_over, i, std::move(record), call.deadline);
       } else {
-        results[i] = Status::Invalid(base::StrCat("'", base::CleanError(record.topic, 80),
-                                                  "' is not the name of a Kafka topic"))
-                         .WithHint("look at the option topic");
+        call.results[i] = Status::Invalid(base::StrCat("'", base::CleanError(record.topic, 80),
+                                                       "' is not the name of a Kafka topic"))
+                              .WithHint("look at the option topic");
       }
     }
   }
 
+  static Status TooLate() {
+    return Status(Code::kDeadline, Disposition::kSinkDown, "not sent: no time was left for it");
+  }
+
   // A broken producer is left to the calls that still use it.
-  Result<std::shared_ptr<Producer>> Ready() {
+  Result<std::shared_ptr<Producer>> Ready(Slot& slot) {
     const std::lock_guard lock(mutex_);
-    if (producer_ == nullptr || producer_->broken()) {
-      OUTBOX_ASSIGN_OR_RETURN(producer_, Producer::Make(options_));
+    if (slot.producer == nullptr || slot.producer->broken()) {
+      OUTBOX_ASSIGN_OR_RETURN(slot.producer, Producer::Make(options_, slot.requests));
     }
-    return producer_;
+    return slot.producer;
   }
 
   const KafkaOptions options_;
-  std::mutex sending_;  // taken before mutex_
   std::mutex mutex_;
-  std::shared_ptr<Producer> producer_;  // guarded by mutex_
+  Slot large_{Producer::Requests::kLarge};
+  Slot single_{Producer::Requests::kSingle};  // made when a request is refused
 };
 
 }  // namespace
@@ -121,6 +144,20 @@ class KafkaSink final : public Sink {
 Result<std::shared_ptr<Sink>> MakeKafkaSink(const SinkUri& uri) {
   OUTBOX_ASSIGN_OR_RETURN(KafkaOptions options, ReadKafkaOptions(uri));
   return std::shared_ptr<Sink>(std::make_shared<KafkaSink>(std::move(options)));
+}
+
+Result<Way> KafkaWay(const SinkUri& uri) {
+  OUTBOX_ASSIGN_OR_RETURN(KafkaOptions options, ReadKafkaOptions(uri));
+  Way way{.endpoints = std::move(options.endpoints),
+          .tls = std::move(options.tls),
+          .instead = "add tls=true"};
+  if (way.tls) way.tls->instead = "leave out tls=true";
+  // Properties of librdkafka's own may change everything about TLS.
+  const bool special = std::any_of(uri.options.begin(), uri.options.end(), [](const auto& option) {
+    return option.first.starts_with("kafka.ssl.");
+  });
+  if (special) return Way{.endpoints = std::move(way.endpoints)};
+  return way;
 }
 
 }  // namespace outbox::sink

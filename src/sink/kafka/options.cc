@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "sink/authority.h"
 #include "sink/option_reader.h"
 
 namespace outbox::sink {
@@ -22,18 +21,41 @@ using namespace std::chrono_literals;
 
 constexpr int kDefaultPort = 9092;
 constexpr std::size_t kErrorBytesMax = 512;
+constexpr std::size_t kTopicBytesMax = 249;
 constexpr milliseconds kPropagationMax = 5s;
 
-// Properties that an option of ours stands for, or that would break a promise.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRefused{{
-    {"bootstrap.servers", "the brokers are the hosts of the address"},
-    {"metadata.broker.list", "the brokers are the hosts of the address"},
-    {"message.timeout.ms", "use the option timeout"},
-    {"delivery.timeout.ms", "use the option timeout"},
-    {"sasl.username", "the user is part of the address"},
-    {"sasl.password", "use the option password, password_env or password_file"},
-    {"transactional.id", "transactions are not used"},
-}};
+struct Refused {
+  std::string_view property;  // with a dot at the end: all that begin so
+  std::string_view why;
+};
+
+// Properties that an option of ours stands for, that would break a promise, or that have no effect
+// here. The first that fits counts.
+constexpr std::array kRefused{
+    Refused{"bootstrap.servers", "the brokers are the hosts of the address"},
+    Refused{"metadata.broker.list", "the brokers are the hosts of the address"},
+    Refused{"message.timeout.ms", "use the option timeout"},
+    Refused{"delivery.timeout.ms", "use the option timeout"},
+    Refused{"security.protocol", "use the option tls; a user in the address means SASL"},
+    Refused{"sasl.username", "the user is part of the address"},
+    Refused{"sasl.password", "use the option password, password_env or password_file"},
+    Refused{"sasl.mechanism", "use the option sasl"},
+    Refused{"sasl.mechanisms", "use the option sasl"},
+    Refused{"enable.ssl.certificate.verification", "use the option tls_verify"},
+    Refused{"ssl.endpoint.identification.algorithm", "use the option tls_verify"},
+    Refused{"ssl.ca.location", "use the option tls_ca"},
+    Refused{"ssl.certificate.location", "use the option tls_cert"},
+    Refused{"ssl.key.location", "use the option tls_key"},
+    Refused{"transactional.id", "transactions are not used"},
+    Refused{"delivery.report.only.error", "without reports nothing can be confirmed"},
+    Refused{"enabled_events", "without reports nothing can be confirmed"},
+    Refused{"queuing.strategy", "messages are sent in their order"},
+    Refused{"test.", "messages would go to no broker"},
+    Refused{"debug", "librdkafka's own log is not kept"},
+    Refused{"log_level", "librdkafka's own log is not kept"},
+    Refused{"log.", "librdkafka's own log is not kept"},
+    Refused{"statistics.interval.ms", "librdkafka's own statistics are not kept"},
+};
 
 class ConfWriter {
  public:
@@ -54,10 +76,11 @@ class ConfWriter {
     Set(option, property, std::to_string(value.count()));
   }
 
-  std::size_t Number(const char* property) const {
+  // A number as librdkafka has understood it.
+  int Number(const char* property) const {
     std::array<char, 32> text{};
     std::size_t size = text.size();
-    std::size_t number = 0;
+    int number = 0;
     if (rd_kafka_conf_get(conf_.get(), property, text.data(), &size) == RD_KAFKA_CONF_OK) {
       std::from_chars(text.data(), text.data() + size, number);
     }
@@ -91,40 +114,56 @@ void SetDefaults(ConfWriter& conf, milliseconds timeout) {
   conf.Set("timeout", "topic.metadata.propagation.max.ms", std::min(timeout / 2, kPropagationMax));
 }
 
-// Returns whether the connection is encrypted.
-bool SetTls(ConfWriter& conf, OptionReader& options) {
-  const bool tls = options.Flag("tls", false);
-  const bool verify = options.Flag("tls_verify", true);
-  const std::string ca = options.Text("tls_ca", "");
-  const std::string certificate = options.Text("tls_cert", "");
-  const std::string key = options.Text("tls_key", "");
-  if (!tls) {
-    if (!verify || !ca.empty() || !certificate.empty() || !key.empty()) {
-      options.AddProblem("tls", "the tls_… options need tls=true");
-    }
-    return false;
+// The passphrase of an encrypted key is librdkafka's own property.
+std::string KeyPassphrase(OptionReader& options) {
+  for (auto& [property, value] : options.Prefixed("kafka.")) {
+    if (property == "ssl.key.password") return value;
   }
-  if (certificate.empty() != key.empty()) {
-    options.AddProblem("tls_cert", "tls_cert and tls_key go together");
-  }
-  conf.Set("tls_verify", "enable.ssl.certificate.verification", verify ? "true" : "false");
-  conf.Set("tls_verify", "ssl.endpoint.identification.algorithm", verify ? "https" : "none");
-  conf.SetUnlessEmpty("tls_ca", "ssl.ca.location", ca);
-  conf.SetUnlessEmpty("tls_cert", "ssl.certificate.location", certificate);
-  conf.SetUnlessEmpty("tls_key", "ssl.key.location", key);
-  return true;
+  return "";
 }
 
-void SetSecurity(ConfWriter& conf, OptionReader& options, const Authority& authority) {
-  const bool tls = SetTls(conf, options);
-  const std::string mechanism = options.Choice<std::string>(
-      "sasl", authority.user.empty() ? "" : "PLAIN",
-      {{"PLAIN", "PLAIN"}, {"SCRAM-SHA-256", "SCRAM-SHA-256"}, {"SCRAM-SHA-512", "SCRAM-SHA-512"}});
+// None when the connection is not encrypted.
+std::optional<TlsOptions> SetTls(ConfWriter& conf, OptionReader& options) {
+  if (!options.Flag("tls", false)) {
+    bool used = false;
+    for (const char* const option : {"tls_verify", "tls_ca", "tls_cert", "tls_key"}) {
+      used = !options.Text(option, "").empty() || used;
+    }
+    if (used) options.AddProblem("tls", "the tls_… options need tls=true");
+    return std::nullopt;
+  }
+  TlsOptions tls = ReadTlsOptions(options, "", KeyPassphrase(options));
+  conf.Set("tls_verify", "enable.ssl.certificate.verification", tls.verify ? "true" : "false");
+  conf.Set("tls_verify", "ssl.endpoint.identification.algorithm", tls.verify ? "https" : "none");
+  conf.SetUnlessEmpty("tls_ca", "ssl.ca.location", tls.ca_file);
+  conf.SetUnlessEmpty("tls_cert", "ssl.certificate.location", tls.cert_file);
+  conf.SetUnlessEmpty("tls_key", "ssl.key.location", tls.key_file);
+  return tls;
+}
+
+struct Security {
+  bool tls = false;
+  bool sasl = false;
+};
+
+Security SetSecurity(ConfWriter& conf, OptionReader& options, const Authority& authority,
+                     bool tls) {
+  const std::string mechanism =
+      options.Choice<std::string>("sasl", authority.user.empty() ? "" : "PLAIN",
+                                  {{"PLAIN", "PLAIN"},
+                                   {"SCRAM-SHA-256", "SCRAM-SHA-256"},
+                                   {"SCRAM-SHA-512", "SCRAM-SHA-512"},
+                                   {"GSSAPI", "GSSAPI"},
+                                   {"OAUTHBEARER", "OAUTHBEARER"}});
   const std::string secret = options.Secret("password");
   const std::string& password = secret.empty() ? authority.password : secret;
   const bool sasl = !mechanism.empty();
-  if (sasl && authority.user.empty()) options.AddProblem("sasl", "the address has no user");
-  if (!sasl && !password.empty()) options.AddProblem("password", "the address has no user");
+  const bool by_password = mechanism == "PLAIN" || mechanism.starts_with("SCRAM");
+  if (by_password && authority.user.empty()) options.AddProblem("sasl", "the address has no user");
+  if (!by_password && !password.empty()) {
+    options.AddProblem("password",
+                       sasl ? StrCat(mechanism, " knows no password") : "the address has no user");
+  }
   if (!secret.empty() && !authority.password.empty()) {
     options.AddProblem("password", "the address has a password too");
   }
@@ -133,40 +172,64 @@ void SetSecurity(ConfWriter& conf, OptionReader& options, const Authority& autho
   conf.SetUnlessEmpty("sasl", "sasl.mechanisms", mechanism);
   conf.SetUnlessEmpty("", "sasl.username", authority.user);
   conf.SetUnlessEmpty("password", "sasl.password", password);
+  return {.tls = tls, .sasl = sasl};
 }
 
 // Why a property may not be set; empty when it may.
-std::string_view WhyRefused(std::string_view property, std::string_view value) {
-  for (const auto& refused : kRefused) {
-    if (refused.first == property) return refused.second;
+std::string_view WhyRefused(std::string_view property, const Security& security) {
+  for (const Refused& refused : kRefused) {
+    const bool begins = refused.property.ends_with('.') && property.starts_with(refused.property);
+    if (begins || property == refused.property) return refused.why;
   }
-  const bool acks = property == "acks" || property == "request.required.acks";
-  return acks && value == "0" ? "without acknowledgements nothing can be confirmed" : "";
+  if (!security.tls && property.starts_with("ssl.")) return "has no effect without tls=true";
+  if (!security.sasl && property.starts_with("sasl.")) return "has no effect without sasl";
+  return "";
 }
 
-void PassThrough(ConfWriter& conf, OptionReader& options) {
+void PassThrough(ConfWriter& conf, OptionReader& options, const Security& security) {
   for (const auto& [property, value] : options.Prefixed("kafka.")) {
     const std::string option = StrCat("kafka.", property);
-    if (const std::string_view why = WhyRefused(property, value); !why.empty()) {
+    if (const std::string_view why = WhyRefused(property, security); !why.empty()) {
       options.AddProblem(option, why);
     } else {
       conf.Set(option, property, value);
     }
   }
+  if (conf.Number("acks") == 0) {
+    options.AddProblem("kafka.acks", "without acknowledgements nothing can be confirmed");
+  }
+}
+
+// Keeps what librdkafka says of properties that a producer ignores.
+void KeepWarning(const rd_kafka_t* client, int, const char* facility, const char* text) {
+  if (std::string_view(facility) != "CONFWARN") return;
+  if (std::string_view(text).find("will be ignored") == std::string_view::npos) return;
+  *static_cast<std::string*>(rd_kafka_opaque(client)) = text;
 }
 
 // Contradictions and unreadable files show only when a client is made: one without brokers.
 Status CheckTogether(const rd_kafka_conf_t* conf) {
+  std::string warning;  // outlives the client
   KafkaConf copy(rd_kafka_conf_dup(conf));
-  rd_kafka_conf_set_log_cb(copy.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
+  rd_kafka_conf_set_opaque(copy.get(), &warning);
+  rd_kafka_conf_set_log_cb(copy.get(), KeepWarning);
   std::array<char, kErrorBytesMax> error{};
   const KafkaClient client(rd_kafka_new(RD_KAFKA_PRODUCER, copy.get(), error.data(), error.size()));
   if (client == nullptr) return Status::Invalid(StrCat("the kafka: sink: ", error.data()));
   (void)copy.release();  // the client's now
+  if (!warning.empty()) return Status::Invalid(StrCat("the kafka: sink: ", warning));
   return Status::Ok();
 }
 
 }  // namespace
+
+bool IsKafkaTopic(std::string_view name) noexcept {
+  return !name.empty() && name != "." && name != ".." && name.size() <= kTopicBytesMax &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '.' || c == '_' || c == '-';
+         });
+}
 
 Result<KafkaOptions> ReadKafkaOptions(const SinkUri& uri) {
   OUTBOX_ASSIGN_OR_RETURN(const Authority authority, ParseAuthority(uri, kDefaultPort));
@@ -175,18 +238,22 @@ Result<KafkaOptions> ReadKafkaOptions(const SinkUri& uri) {
   KafkaOptions read;
   std::vector<std::string> servers;
   for (const Endpoint& endpoint : authority.endpoints) servers.push_back(endpoint.ToString());
+  read.endpoints = authority.endpoints;
   read.servers = base::Join(servers, ",");
   if (!authority.path.empty()) options.AddProblem("", "the address has a path; use ?topic=");
   read.topic = options.Template("topic", "{topic}");
+  if (!IsKafkaTopic(read.topic.Sample())) {
+    options.AddProblem("topic", "can never be the name of a Kafka topic");
+  }
   read.body = options.Choice("body", BodyFormat::kPlain,
                              {{"plain", BodyFormat::kPlain},
                               {"envelope", BodyFormat::kEnvelope},
                               {"cloudevents", BodyFormat::kCloudEvents}});
   SetDefaults(conf, options.Duration("timeout", 20s, 1s, 5min));
-  SetSecurity(conf, options, authority);
-  PassThrough(conf, options);
+  read.tls = SetTls(conf, options);
+  PassThrough(conf, options, SetSecurity(conf, options, authority, read.tls.has_value()));
   OUTBOX_RETURN_IF_ERROR(options.Finish());
-  read.batch_bytes = conf.Number("batch.size");
+  read.batch_bytes = static_cast<std::size_t>(conf.Number("batch.size"));
   read.conf = conf.Finish();
   OUTBOX_RETURN_IF_ERROR(CheckTogether(read.conf.get()));
   return read;

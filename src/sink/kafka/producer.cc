@@ -54,9 +54,13 @@ rd_kafka_vu_t Memory(rd_kafka_vtype_t type, std::string_view bytes) {
 
 static_assert(sizeof(void*) == 8, "a ticket has a call and an index");
 
-Result<std::unique_ptr<Producer>> Producer::Make(const KafkaOptions& options) {
-  std::unique_ptr<Producer> producer(new Producer(options));
+Result<std::unique_ptr<Producer>> Producer::Make(const KafkaOptions& options, Requests requests) {
+  std::unique_ptr<Producer> producer(new Producer(options, requests));
   KafkaConf conf(rd_kafka_conf_dup(options.conf.get()));
+  if (requests == Requests::kSingle) {
+    rd_kafka_conf_set(conf.get(), "batch.num.messages", "1", nullptr, 0);
+    rd_kafka_conf_set(conf.get(), "max.in.flight.requests.per.connection", "1", nullptr, 0);
+  }
   std::array<char, 512> error{};
   rd_kafka_conf_set(conf.get(), "bootstrap.servers", options.servers.c_str(), nullptr, 0);
   rd_kafka_conf_set_opaque(conf.get(), producer.get());
@@ -163,7 +167,7 @@ Status Producer::Reach(Deadline deadline) {
 }
 
 std::unique_ptr<Producer::Call> Producer::Begin(std::span<Status> results) {
-  auto call = std::make_unique<Call>();
+  std::unique_ptr<Call> call(new Call(*this));
   const std::lock_guard lock(mutex_);
   call->number = ++last_call_;
   call->results = results;
@@ -224,12 +228,18 @@ void Producer::Decide(const rd_kafka_message_t& message) {
     down_since_.reset();
     call.results[index] = Status::Ok();
   } else if (WasNeverSent(message)) {
-    call.unsent.push_back(index);
+    const bool purged = message.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE;
+    (purged && !call.gave_up ? call.taken_along : call.unsent).push_back(index);
   } else {
-    call.results[index] = Failure({.error = message.err,
-                                   .persisted = rd_kafka_message_status(&message),
-                                   .alone = message.len >= options_.batch_bytes});
+    const bool alone = WasAlone(message);
+    if (!alone && IsRefusedRequest(message.err)) call.refused_together.push_back(index);
+    call.results[index] = Failure(
+        {.error = message.err, .persisted = rd_kafka_message_status(&message), .alone = alone});
   }
+}
+
+bool Producer::WasAlone(const rd_kafka_message_t& message) const noexcept {
+  return requests_ == Requests::kSingle || message.len >= options_.batch_bytes;
 }
 
 bool Producer::GivenUpAsDown() {
@@ -242,7 +252,7 @@ bool Producer::GivenUpAsDown() {
   return !Answers(kAnswerWait);
 }
 
-void Producer::Finish(Call& call, Deadline deadline) {
+std::vector<std::size_t> Producer::Finish(Call& call, Deadline deadline) {
   const Deadline give_up(deadline.at() - Reserve(deadline));
   Lock lock(mutex_);
   while (call.outstanding > 0 && !give_up.passed()) {
@@ -254,6 +264,7 @@ void Producer::Finish(Call& call, Deadline deadline) {
     if (pointless) break;
   }
   if (call.outstanding > 0) {
+    call.gave_up = true;
     lock.unlock();
     Purge(call, deadline);
     lock.lock();
@@ -262,6 +273,8 @@ void Producer::Finish(Call& call, Deadline deadline) {
   lock.unlock();
   DecideUnreported(call);
   DecideUnsent(call, deadline);
+  std::sort(call.refused_together.begin(), call.refused_together.end());
+  return std::move(call.refused_together);
 }
 
 void Producer::Purge(Call& call, Deadline deadline) {
@@ -281,14 +294,19 @@ void Producer::DecideUnreported(Call& call) const {
 }
 
 void Producer::DecideUnsent(Call& call, Deadline deadline) {
-  if (call.unsent.empty()) return;
+  if (call.unsent.empty() && call.taken_along.empty()) return;
   const bool answers =
       !needs_reaching() && !broken() && Answers(std::min(deadline.remaining() / 2, kAnswerWait));
   const std::lock_guard lock(mutex_);
-  const Status status =
+  const Status unsent =
       answers ? Failure({.error = RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, .cluster_answers = true})
               : NotReached();
-  for (const std::size_t index : call.unsent) call.results[index] = status;
+  const Status taken_along =
+      answers ? ClassifyKafkaError({.error = RD_KAFKA_RESP_ERR__PURGE_QUEUE}, options_.servers,
+                                   "with the messages of a call whose time was up")
+              : NotReached();
+  for (const std::size_t index : call.unsent) call.results[index] = unsent;
+  for (const std::size_t index : call.taken_along) call.results[index] = taken_along;
 }
 
 }  // namespace outbox::sink

@@ -4,6 +4,9 @@
 //   for (…) producer.Add(*call, i, record, deadline);
 //   producer.Finish(*call, deadline);    // every result is decided
 //
+// A broker that dislikes one message refuses all of its request. Finish returns those, to be
+// produced again by a producer whose requests have one message each.
+//
 // A delivery report decides a message. Reports arrive on the threads that wait for them, inside
 // Add, Finish and Reach; one that comes after its call has given up is known by its ticket and
 // dropped, so nothing of a finished call is ever touched.
@@ -45,9 +48,11 @@ struct KafkaRecord {
 class Producer {
  public:
   class Call;
+  // How many messages a request has: many, or one, with one request under way at a time.
+  enum class Requests : std::uint8_t { kLarge, kSingle };
 
   // `options` outlives the producer. Connects in the background.
-  static Result<std::unique_ptr<Producer>> Make(const KafkaOptions& options);
+  static Result<std::unique_ptr<Producer>> Make(const KafkaOptions& options, Requests requests);
   ~Producer();
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
@@ -64,14 +69,16 @@ class Producer {
   // `results` must live until Finish has returned.
   std::unique_ptr<Call> Begin(std::span<Status> results);
   void Add(Call& call, std::size_t index, KafkaRecord record, Deadline deadline);
-  // Waits for the reports. What was not sent by then never will be.
-  void Finish(Call& call, Deadline deadline);
+  // Waits for the reports. What was not sent by then never will be. Returns the messages that were
+  // refused together with others and may be innocent; their results are retries.
+  std::vector<std::size_t> Finish(Call& call, Deadline deadline);
 
  private:
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
 
-  explicit Producer(const KafkaOptions& options) : options_(options) {}
+  Producer(const KafkaOptions& options, Requests requests)
+      : options_(options), requests_(requests) {}
   static void OnReport(rd_kafka_t*, const rd_kafka_message_t* message, void* self);
   static void OnError(rd_kafka_t*, int error, const char* reason, void* self);
 
@@ -82,14 +89,18 @@ class Producer {
   void Poll(Lock& lock, std::chrono::milliseconds wait, const Call* own = nullptr);
   bool Answers(std::chrono::milliseconds wait);
   bool GivenUpAsDown();
+  // librdkafka takes back what it has of all calls; what it had not sent costs the others nothing.
   void Purge(Call& call, Deadline deadline);
   void DecideUnreported(Call& call) const;
   void DecideUnsent(Call& call, Deadline deadline);
   Status Failure(KafkaFailure failure) const;
   Status NotReached() const;
 
+  bool WasAlone(const rd_kafka_message_t& message) const noexcept;
+
   const KafkaOptions& options_;
   KafkaClient client_;
+  const Requests requests_;
   std::atomic<bool> fatal_{false};
 
   mutable std::mutex mutex_;  // guards all below, and the calls as far as they do not say otherwise
@@ -109,15 +120,30 @@ class Producer {
 
 // One Publish call: its messages and what is known of them.
 class Producer::Call {
+ public:
+  // REQUIRES: the producer is still there. Reports that come later are nobody's.
+  ~Call() {
+    const std::lock_guard lock(producer.mutex_);
+    producer.calls_.erase(number);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
  private:
   friend class Producer;
+  explicit Call(Producer& its) : producer(its) {}
+
+  Producer& producer;
   std::uint32_t number = 0;
   std::span<Status> results;
   // Messages handed over, of which no report has come: 1. Set before librdkafka is given the
   // message, cleared by its report, so that no two threads use an element at a time.
   std::vector<char> open;
   std::atomic<std::size_t> outstanding = 0;
+  bool gave_up = false;
   std::vector<std::size_t> unsent;
+  std::vector<std::size_t> taken_along;  // unsent, too: purged before this call gave up
+  std::vector<std::size_t> refused_together;
 
   void Close(std::size_t index) {
     open[index] = 0;

@@ -150,6 +150,12 @@ void AckBox::Batch::Put(std::size_t index, Ack ack) {
   box_->PutLocked(answers_, index, std::move(ack));
 }
 
+bool AckBox::Batch::AnyUnheard() const {
+  const std::lock_guard lock(box_->mutex_);
+  return std::any_of(answers_.acks.begin(), answers_.acks.end(),
+                     [](const auto& ack) { return ack && ack->no_responders; });
+}
+
 std::vector<std::optional<AckBox::Ack>> AckBox::Batch::TakeAll() {
   const std::lock_guard lock(box_->mutex_);
   return std::exchange(answers_.acks, {});

@@ -101,6 +101,8 @@ class AckBox::Batch {
   bool WaitForAll(Deadline deadline);
 
   void Put(std::size_t index, Ack ack);
+  // Some message has been answered that nobody listens.
+  bool AnyUnheard() const;
   // By message; none where no answer has come.
   std::vector<std::optional<Ack>> TakeAll();
   std::vector<std::string> TakeDenials();

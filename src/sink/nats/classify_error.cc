@@ -35,7 +35,7 @@ constexpr std::array kMeanings{
     Meaning{JSNotEnabledForAccountErr, Code::kUnavailable, Disposition::kSinkDown, ""},
     Meaning{JSStreamOfflineErr, Code::kUnavailable, Disposition::kSinkDown, ""},
     Meaning{JSStreamStoreFailedErr, Code::kUnavailable, Disposition::kSinkDown,
-            "the stream is full and discards what is new, or its disk is"},
+            "the stream could not store it: look into the server's log, and at its disk"},
     // The message's own.
     Meaning{JSStreamMessageExceedsMaximumErr, Code::kRejected, Disposition::kPermanent,
             "the message is larger than the stream's max_msg_size"},
@@ -43,9 +43,19 @@ constexpr std::array kMeanings{
             "another stream than that of stream= has the subject"},
 };
 
-// Only one subject of the stream is full, not the stream.
-bool IsPerSubject(std::string_view description) {
-  return description.find("per subject") != std::string_view::npos;
+// One stream is full, or one subject of it: other streams still take messages.
+bool IsFullStream(int error_code, std::string_view description) {
+  return error_code == JSStreamStoreFailedErr && description.starts_with("maximum ");
+}
+
+// Of an answer that may be anybody's: what is missing or of another type is 0 or empty.
+int NumberIn(const nlohmann::json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found != object.end() && found->is_number_integer() ? found->get<int>() : 0;
+}
+std::string TextIn(const nlohmann::json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 std::string Text(std::string_view peer, std::string_view what) {
@@ -91,15 +101,19 @@ Status ClassifyPubAck(std::string_view json, std::string_view peer) {
     return Status::Retry(Code::kInternal, Text(peer, "an answer that confirms nothing"))
         .WithHint("something other than a stream listens on the subject");
   }
-  const int code = error->is_object() ? error->value("err_code", 0) : 0;
-  const std::string description =
-      error->is_object() ? error->value("description", std::string()) : std::string();
+  const int code = NumberIn(*error, "err_code");
+  const std::string description = TextIn(*error, "description");
   const std::string message = Text(peer, description);
   const std::string native = std::to_string(code);
+  if (IsFullStream(code, description)) {
+    return Status::Retry(Code::kRejected, message)
+        .WithNative(native)
+        .WithHint("the stream is full and discards what is new: raise its limits, or purge it");
+  }
   const auto* const meaning =
       std::find_if(kMeanings.begin(), kMeanings.end(),
                    [&](const Meaning& known) { return known.error_code == code; });
-  if (meaning == kMeanings.end() || IsPerSubject(description)) {
+  if (meaning == kMeanings.end()) {
     return Status::Retry(Code::kRejected, message).WithNative(native);
   }
   return Status(meaning->code, meaning->disposition, message)
@@ -124,17 +138,9 @@ bool IsPlainPubAck(std::string_view json) noexcept {
          skip_while([](char c) { return c >= '0' && c <= '9'; }) && json == "}";
 }
 
-Status NoStream(std::string_view subject, std::string_view peer) {
-  return Status::Retry(Code::kRejected,
-                       Text(peer, StrCat("no stream listens for the subject '", subject, "'")))
-      .WithNative("503")
-      .WithHint(StrCat("create a stream for it: nats stream add NAME --subjects '", subject,
-                       "', on a server with JetStream"));
-}
-
 Status PublishDenied(std::string_view subject, std::string_view peer) {
-  return Status(Code::kPermission, Disposition::kSinkDown,
-                Text(peer, StrCat("this user may not publish to '", subject, "'")))
+  return Status::Retry(Code::kPermission,
+                       Text(peer, StrCat("this user may not publish to '", subject, "'")))
       .WithHint("give the user the permission to publish there");
 }
 

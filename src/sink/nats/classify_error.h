@@ -20,10 +20,8 @@ Status ClassifyPubAck(std::string_view json, std::string_view peer);
 // It means OK; false means that ClassifyPubAck has to look.
 bool IsPlainPubAck(std::string_view json) noexcept;
 
-// Nobody listens for the subject: no stream was given the message.
-Status NoStream(std::string_view subject, std::string_view peer);
-
-// The server does not let this user publish to the subject.
+// The server has let this user in, but not to the subject: a failure of the messages that go there,
+// and of no others.
 Status PublishDenied(std::string_view subject, std::string_view peer);
 
 }  // namespace outbox::sink

@@ -39,11 +39,11 @@ void OnAnswer(natsConnection*, natsSubscription*, natsMsg* raw, void* closure) {
   bin.Add(std::move(message));
 }
 
-void OnError(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
+void OnError(natsConnection*, natsSubscription*, natsStatus status, void* closure) {
   const auto box = BoxOf(closure);
   if (box == nullptr || status != NATS_NOT_PERMITTED) return;
-  const char* text = nullptr;
-  (void)natsConnection_GetLastError(connection, &text);
+  // This thread's error is the one it was called for; the connection's may be a later one.
+  const char* const text = nats_GetLastError(nullptr);
   if (text != nullptr) box->PutDenial(text);
 }
 
@@ -57,10 +57,6 @@ std::string_view WithoutSourceLine(std::string_view text) {
   return text.starts_with('(') && end != std::string_view::npos ? text.substr(end + 3) : text;
 }
 
-Deadline ShareOf(Deadline deadline, std::size_t shares) {
-  return Deadline::After(deadline.remaining() / static_cast<long>(shares));
-}
-
 std::int64_t Milliseconds(Deadline deadline) {
   return std::max<std::int64_t>(deadline.remaining().count(), 1);
 }
@@ -68,23 +64,13 @@ std::int64_t Milliseconds(Deadline deadline) {
 }  // namespace
 
 Result<std::unique_ptr<NatsConnection>> NatsConnection::Open(const NatsOptions& options,
+                                                             const Endpoint& endpoint,
+                                                             const Address& address,
                                                              Deadline deadline) {
-  Status last;
-  std::size_t left = options.endpoints.size();
-  for (const Endpoint& endpoint : options.endpoints) {
-    const Deadline share = ShareOf(deadline, left--);
-    // The client would resolve without a deadline.
-    const auto addresses = Resolve(endpoint, share);
-    last = addresses.error();
-    for (std::size_t i = 0; addresses.ok() && i < addresses->size(); ++i) {
-      std::unique_ptr<NatsConnection> connection(new NatsConnection(endpoint.ToString()));
-      const Deadline own = ShareOf(share, addresses->size() - i);
-      last = connection->Connect(options, endpoint, (*addresses)[i], own);
-      if (last.ok()) last = connection->ListenForAnswers(own);
-      if (last.ok()) return connection;
-    }
-  }
-  return last;
+  std::unique_ptr<NatsConnection> connection(new NatsConnection(endpoint.ToString()));
+  OUTBOX_RETURN_IF_ERROR(connection->Connect(options, endpoint, address, deadline));
+  OUTBOX_RETURN_IF_ERROR(connection->ListenForAnswers(deadline));
+  return connection;
 }
 
 Status NatsConnection::Failed(natsStatus status) const {

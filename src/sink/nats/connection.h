@@ -3,12 +3,13 @@
 // The client's own reconnecting is off: it would send again what is in doubt, and for as long as it
 // likes. A connection that is gone stays gone; its owner makes another.
 //
-// Threads: one publishes at a time; several may wait for answers. The client calls the AckBox from
-// its own.
+// Threads: one publishes at a time; several may ask, and wait for answers. The client calls the
+// AckBox from its own.
 #pragma once
 
 #include <nats/nats.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -23,16 +24,26 @@ namespace outbox::sink {
 
 class NatsConnection {
  public:
-  // Connects to the first endpoint that lets us in and answers a ping. Fails with the last
-  // endpoint's kSinkDown.
+  // Connects to an address of the endpoint, logs in and waits for the answer to a ping. Failures
+  // are kSinkDown. A server that stalls in the middle of the TLS handshake holds it for ever: use a
+  // NatsConnector.
   static Result<std::unique_ptr<NatsConnection>> Open(const NatsOptions& options,
-                                                      Deadline deadline);
+                                                      const Endpoint& endpoint,
+                                                      const Address& address, Deadline deadline);
 
   // Hands the message to the client, which sends it soon. Waits no longer than kWriteDeadline.
   natsStatus Publish(natsMsg* message) {
     return natsConnection_PublishMsg(connection_.get(), message);
   }
+  // A question of our own, whose answer comes to `reply`. Waits as Publish does.
+  natsStatus Ask(const char* subject, const std::string& reply, const std::string& body) {
+    return natsConnection_PublishRequestString(connection_.get(), subject, reply.c_str(),
+                                               body.c_str());
+  }
 
+  // To be replaced: an answer has stayed out. Calls under way go on with it.
+  void Retire() noexcept { retired_ = true; }
+  bool retired() const noexcept { return retired_; }
   bool Gone() const { return acks_->broken() || natsConnection_IsClosed(connection_.get()); }
   AckBox& acks() { return *acks_; }
   // The subject for the answer to message `index` of a batch.
@@ -57,6 +68,7 @@ class NatsConnection {
 
   const std::string peer_;
   const std::shared_ptr<AckBox> acks_;
+  std::atomic<bool> retired_ = false;
   std::string inbox_;
   Connection connection_;
   Subscription answers_;

@@ -1,4 +1,5 @@
 // The NATS sink against a server, beyond what every sink must do.
+#include <future>
 #include <set>
 
 #include "sink/nats/nats_sink.h"
@@ -57,15 +58,46 @@ TEST_F(NatsSinkTest, DuplicatesInsideTheWindowAreRemovedAndConfirmed) {
   }
 }
 
+TEST_F(NatsSinkTest, TwoSinksFeedOneStreamWhenTheirIdsDiffer) {
+  const auto messages = Messages(3);
+  const auto audit = Make("?subject=orders.audit&id_suffix=.audit");
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& sink : {Make(), audit}) {
+      for (const Status& status : Publish(*sink, messages)) ASSERT_OK(status);
+    }
+  }
+  const auto stored = server_->Messages(kStream);
+  ASSERT_EQ(stored.size(), 6u);
+  EXPECT_EQ(stored[3].headers.at("Nats-Msg-Id"), messages[0].id.ToString() + ".audit");
+  EXPECT_EQ(stored[3].headers.at("outbox-id"), messages[0].id.ToString());
+}
+
 TEST_F(NatsSinkTest, WithoutAStreamNothingIsConfirmedAndTheErrorSaysWhatToDo) {
   const auto sink = Make("?subject=unheard.{topic}");
   ASSERT_OK(sink->Open(Soon()));
-  for (const Status& status : Publish(*sink, Messages(5))) {
-    EXPECT_EQ(status.code(), Code::kRejected) << status.ToString();
-    EXPECT_EQ(status.disposition(), Disposition::kRetry);
-    EXPECT_THAT(status.message(), HasSubstr("unheard.orders.order.created.v1"));
-    EXPECT_THAT(status.hint(), HasSubstr("create a stream"));
+  auto messages = Messages(6);
+  for (const std::size_t i : {3, 4, 5}) messages[i].topic = "orders.other";
+  const auto results = Publish(*sink, messages);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    EXPECT_EQ(results[i].code(), Code::kRejected) << results[i].ToString();
+    EXPECT_EQ(results[i].disposition(), Disposition::kRetry);
+    EXPECT_THAT(results[i].message(), HasSubstr("unheard." + messages[i].topic));
+    EXPECT_THAT(results[i].hint(), HasSubstr("create a stream"));
   }
+}
+
+TEST_F(NatsSinkTest, AStreamThatNeverAnswersDoesNotMakeTheSinkLookDown) {
+  ASSERT_TRUE(server_->AddStream("SILENT", "silent.>", [](auto& config) { config.NoAck = true; }));
+  const auto sink = Make("?subject={topic}");
+  ASSERT_OK(sink->Open(Soon()));
+  auto messages = Messages(2);
+  messages[0].topic = "silent.a";
+  messages[1].topic = "unheard.a";
+  std::vector<Status> results(2);
+  sink->Publish(messages, results, Deadline::After(std::chrono::seconds(8)));
+  EXPECT_EQ(results[0].disposition(), Disposition::kInDoubt) << results[0].ToString();
+  EXPECT_EQ(results[1].disposition(), Disposition::kRetry) << results[1].ToString();
+  EXPECT_EQ(results[1].code(), Code::kRejected);
 }
 
 TEST_F(NatsSinkTest, AnotherStreamThanTheOneExpectedIsNoConfirmation) {
@@ -98,15 +130,26 @@ TEST_F(NatsSinkTest, AMessageTheStreamFindsTooLargeFailsAlone) {
   EXPECT_OK(results[2]);
 }
 
-TEST_F(NatsSinkTest, AStreamThatIsFullIsASinkThatIsDown) {
+TEST_F(NatsSinkTest, AStreamThatIsFullDoesNotStopTheOthers) {
   ASSERT_TRUE(server_->AddStream("FULL", "full.>", [](jsStreamConfig& c) {
     c.MaxMsgs = 2;
     c.Discard = js_DiscardNew;
   }));
-  const auto results = Publish(*Make("?subject=full.{topic}"), Messages(3));
+  ASSERT_TRUE(server_->AddStream("LARGE", "large.>", [](jsStreamConfig& c) {
+    c.MaxBytes = 10;
+    c.Discard = js_DiscardNew;
+  }));
+  auto messages = Messages(5);
+  for (const std::size_t i : {0, 1, 2}) messages[i].topic = "full.x";
+  messages[3].topic = "large.x";
+  const auto results = Publish(*Make(), messages);
   EXPECT_OK(results[0]);
   EXPECT_OK(results[1]);
-  EXPECT_EQ(results[2].disposition(), Disposition::kSinkDown) << results[2].ToString();
+  for (const std::size_t i : {2, 3}) {
+    EXPECT_EQ(results[i].disposition(), Disposition::kRetry) << results[i].ToString();
+    EXPECT_THAT(results[i].hint(), HasSubstr("full"));
+  }
+  EXPECT_OK(results[4]);
 }
 
 TEST_F(NatsSinkTest, ABadSubjectFailsAlone) {
@@ -147,7 +190,7 @@ TEST_F(NatsSinkTest, KeepsTheOrderOfABatchWithASmallWindow) {
   }
 }
 
-TEST_F(NatsSinkTest, ASubjectThatIsNotPermittedIsNamedAtOnce) {
+TEST_F(NatsSinkTest, ASubjectThatIsNotPermittedFailsAloneAndAtOnce) {
   const auto sink = Make("", "narrow");
   ASSERT_OK(sink->Open(Soon()));
   auto messages = Messages(3);
@@ -157,8 +200,35 @@ TEST_F(NatsSinkTest, ASubjectThatIsNotPermittedIsNamedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
   EXPECT_OK(results[0]);
   EXPECT_EQ(results[1].code(), Code::kPermission) << results[1].ToString();
-  EXPECT_EQ(results[1].disposition(), Disposition::kSinkDown);
+  EXPECT_EQ(results[1].disposition(), Disposition::kRetry);
   EXPECT_OK(results[2]);
+}
+
+TEST_F(NatsSinkTest, SeveralSubjectsThatAreNotPermittedAreEachNamed) {
+  const auto sink = Make("", "narrow");
+  auto messages = Messages(300);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (i % 3 != 0) messages[i].topic = base::StrCat("invoices.", i % 3, ".", i % 50);
+  }
+  const auto results = Publish(*sink, messages);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (i % 3 == 0) {
+      EXPECT_OK(results[i]);
+      continue;
+    }
+    EXPECT_EQ(results[i].code(), Code::kPermission) << results[i].ToString();
+    EXPECT_EQ(results[i].disposition(), Disposition::kRetry);
+    EXPECT_THAT(results[i].message(), HasSubstr("'" + messages[i].topic + "'"));
+  }
+}
+
+TEST_F(NatsSinkTest, ALongSubjectThatIsNotPermittedIsNamedAtOnce) {
+  auto messages = Messages(2);
+  messages[0].topic = base::StrCat("invoices.", std::string(400, 'x'));
+  const auto results = Publish(*Make("", "narrow"), messages);
+  EXPECT_EQ(results[0].code(), Code::kPermission) << results[0].ToString();
+  EXPECT_EQ(results[0].disposition(), Disposition::kRetry);
+  EXPECT_OK(results[1]);
 }
 
 TEST_F(NatsSinkTest, AUserThatCanNotHearAnswersIsRefusedAtOpen) {
@@ -168,8 +238,9 @@ TEST_F(NatsSinkTest, AUserThatCanNotHearAnswersIsRefusedAtOpen) {
 }
 
 TEST_F(NatsSinkTest, TheNextEndpointIsTriedWhenOneIsAway) {
+  const testing::ReservedPort nobodys;
   const auto sink = MakeUri(
-      base::StrCat("nats://app:secret@127.0.0.1:", testing::FreePort(), ",", server_->address()));
+      base::StrCat("nats://app:secret@127.0.0.1:", nobodys.number(), ",", server_->address()));
   EXPECT_OK(Publish(*sink, Messages(1))[0]);
 }
 
@@ -208,6 +279,60 @@ TEST_F(NatsSinkTest, WhatWasConfirmedIsThereOnceWhateverKillsTheServer) {
   EXPECT_EQ(arrived.size(), std::set<std::string>(arrived.begin(), arrived.end()).size());
 }
 
+class NatsWithoutJetStreamTest : public NatsSinkTest {
+ protected:
+  void SetUp() override {
+    OUTBOX_REQUIRE_PROGRAM("nats-server");
+    server_ = NatsServer::StartWithoutJetStream();
+    ASSERT_NE(server_, nullptr);
+  }
+  // The result of a message when JetStream's API gives this answer.
+  Status PublishWhenTold(const std::string& answer) const {
+    natsConnection* client = nullptr;
+    const std::string url = base::StrCat("nats://app:secret@", server_->address());
+    EXPECT_EQ(natsConnection_ConnectTo(&client, url.c_str()), NATS_OK);
+    natsSubscription* questions = nullptr;
+    natsConnection_SubscribeSync(&questions, client, "$JS.API.STREAM.NAMES");
+    EXPECT_EQ(natsConnection_FlushTimeout(client, 30'000), NATS_OK);
+    auto result = std::async(std::launch::async, [&] { return Publish(*Make(), Messages(1))[0]; });
+    natsMsg* question = nullptr;
+    EXPECT_EQ(natsSubscription_NextMsg(&question, questions, 30'000), NATS_OK);
+    EXPECT_STREQ(natsMsg_GetData(question), R"({"subject":"orders.order.created.v1"})");
+    natsConnection_PublishString(client, natsMsg_GetReply(question), answer.c_str());
+    Status told = result.get();
+    natsMsg_Destroy(question);
+    natsSubscription_Destroy(questions);
+    natsConnection_Destroy(client);
+    return told;
+  }
+};
+
+TEST_F(NatsWithoutJetStreamTest, IsASinkThatIsDown) {
+  const auto sink = Make();
+  const auto start = std::chrono::steady_clock::now();
+  for (const Status& status : Publish(*sink, Messages(20))) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+    EXPECT_THAT(status.hint(), HasSubstr("JetStream"));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_F(NatsWithoutJetStreamTest, IsToldFromASubjectWithoutAStream) {
+  const Status none = PublishWhenTold(R"({"total":0,"offset":0,"limit":1024,"streams":null})");
+  EXPECT_EQ(none.disposition(), Disposition::kRetry) << none.ToString();
+  const Status leaderless = PublishWhenTold(R"({"total":1,"streams":["ORDERS"]})");
+  EXPECT_EQ(leaderless.disposition(), Disposition::kSinkDown) << leaderless.ToString();
+  EXPECT_THAT(leaderless.hint(), HasSubstr("leader"));
+  const Status unavailable = PublishWhenTold(R"({"error":{"code":503,"err_code":10008}})");
+  EXPECT_EQ(unavailable.disposition(), Disposition::kSinkDown) << unavailable.ToString();
+}
+
+TEST_F(NatsWithoutJetStreamTest, AUserThatMayNotAskIsToldWhatToDo) {
+  const Status status = Publish(*Make("", "narrow"), Messages(1))[0];
+  EXPECT_EQ(status.disposition(), Disposition::kRetry) << status.ToString();
+  EXPECT_THAT(status.hint(), HasSubstr("$JS.API.STREAM.NAMES"));
+}
+
 class NatsTlsTest : public NatsSinkTest {
  protected:
   void SetUp() override {
@@ -242,11 +367,6 @@ TEST_F(NatsTlsTest, AServerOfAnotherNameIsRefused) {
   const Status status = MakeUri("natss://app:secret@127.1" + rest)->Open(Soon());
   EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
   EXPECT_THAT(status.message(), HasSubstr("mismatch"));
-}
-
-TEST_F(NatsTlsTest, AnAuthorityFileThatIsNoGoodIsNamed) {
-  const Status status = MakeUri(localhost_ + "?tls_ca=/absent")->Open(Soon());
-  EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
 }
 
 TEST_F(NatsTlsTest, SpeakingInTheClearFailsClearly) {

@@ -9,11 +9,16 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/turn.h"
 #include "sink/metadata.h"
 #include "sink/nats/classify_error.h"
 #include "sink/nats/connection.h"
+#include "sink/nats/connector.h"
+#include "sink/nats/denial.h"
+#include "sink/nats/greeting.h"
 #include "sink/nats/message_bin.h"
 #include "sink/nats/options.h"
+#include "sink/nats/stream_lookup.h"
 #include "sink/nats/subject.h"
 
 namespace outbox::sink {
@@ -25,19 +30,23 @@ constexpr const char* kMessageIdHeader = "Nats-Msg-Id";
 constexpr const char* kExpectedStreamHeader = "Nats-Expected-Stream";
 constexpr const char* kContentTypeHeader = "content-type";
 
+constexpr std::chrono::milliseconds kTimeToAsk{2000};
+
 // After such a failure nobody knows how much of the message the server has.
 bool MayHaveLeft(natsStatus status) { return status == NATS_IO_ERROR || status == NATS_TIMEOUT; }
 
 class NatsSink final : public Sink {
  public:
-  explicit NatsSink(NatsOptions options) : options_(std::move(options)) {}
+  explicit NatsSink(std::shared_ptr<const NatsOptions> options)
+      : options_(*options), connector_(std::move(options)) {}
 
   std::string_view name() const noexcept override { return "nats"; }
   // One call sends while another waits for its last answers.
   SinkTraits traits() const noexcept override { return {.batch_max = 1000, .concurrency = 2}; }
 
   Status Open(Deadline deadline) override {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock turn(turn_, deadline.at());
+    if (!turn) return TooLate();
     connection_.reset();
     return Ready(deadline);
   }
@@ -46,8 +55,9 @@ class NatsSink final : public Sink {
                Deadline deadline) override {
     Call call;
     {
-      const std::lock_guard lock(mutex_);
-      if (const Status ready = Ready(deadline); !ready.ok()) {
+      const std::unique_lock turn(turn_, deadline.at());
+      const Status ready = turn ? Ready(deadline) : TooLate();
+      if (!ready.ok()) {
         std::fill(results.begin(), results.end(), ready);
         return;
       }
@@ -55,13 +65,15 @@ class NatsSink final : public Sink {
       call.answers = connection_->acks().Begin(batch.size());
       Send(call, batch, results, deadline);
     }
-    (void)AwaitAll(call, deadline);
-    if (!Settle(call, results)) Abandon(call.connection);
+    // Who was told that nobody listens is asked about; that takes a little of the time.
+    const bool all = AwaitAll(call, WithTimeToAsk(deadline));
+    if (!all && !call.answers->AnyUnheard()) (void)AwaitAll(call, deadline);
+    if (!Settle(call, results, deadline)) call.connection->Retire();
   }
 
-  void Close(Deadline) noexcept override {
-    const std::lock_guard lock(mutex_);
-    connection_.reset();
+  void Close(Deadline deadline) noexcept override {
+    const std::unique_lock turn(turn_, deadline.at());
+    if (turn) connection_.reset();
   }
 
  private:
@@ -77,16 +89,26 @@ class NatsSink final : public Sink {
   };
 
   Status Ready(Deadline deadline) {
-    if (connection_ != nullptr && !connection_->Gone()) return Status::Ok();
+    if (connection_ != nullptr && !connection_->retired() && !connection_->Gone()) {
+      return Status::Ok();
+    }
     connection_.reset();
-    OUTBOX_ASSIGN_OR_RETURN(connection_, NatsConnection::Open(options_, deadline));
+    OUTBOX_ASSIGN_OR_RETURN(connection_, connector_.Connect(deadline));
     return Status::Ok();
   }
 
-  // The next call makes a new connection.
-  void Abandon(const std::shared_ptr<NatsConnection>& connection) {
-    const std::lock_guard lock(mutex_);
-    if (connection_ == connection) connection_.reset();
+  static Deadline WithTimeToAsk(Deadline deadline) {
+    return Deadline(deadline.at() - std::min(kTimeToAsk, deadline.remaining() / 4));
+  }
+
+  static Status TooLate() {
+    return Status(Code::kDeadline, Disposition::kSinkDown, "not sent: no time was left for it");
+  }
+  static Status Unsent(NatsConnection& connection) {
+    const bool gone = connection.acks().broken();
+    return Status(gone ? Code::kUnavailable : Code::kDeadline, Disposition::kSinkDown,
+                  StrCat("not sent: ", connection.peer(),
+                         gone ? " has closed the connection" : " is too slow"));
   }
 
   // Publishes what can be published, and gives the others their results.
@@ -98,10 +120,10 @@ class NatsSink final : public Sink {
     MessageBin bin;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (room == 0) room = AwaitRoom(call, batch.size() - i, deadline);
-      if (room == 0) {
-        const Status unsent = Status::SinkDown(
-            StrCat("nats ", connection.peer(), ": answers do not come in; not sent"));
-        std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(), unsent);
+      if (room == 0 || deadline.passed()) {
+        call.answers->GiveBack(room);
+        std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(),
+                  Unsent(connection));
         return;
       }
       --room;
@@ -144,7 +166,7 @@ class NatsSink final : public Sink {
     const auto set = [&](const char* name, const char* value) {
       if (status == NATS_OK) status = natsMsgHeader_Set(raw, name, value);
     };
-    set(kMessageIdHeader, message.id.ToString().c_str());
+    set(kMessageIdHeader, StrCat(message.id.ToString(), options_.id_suffix).c_str());
     if (!options_.stream.empty()) set(kExpectedStreamHeader, options_.stream.c_str());
     if (options_.body != message::BodyFormat::kPlain) {
       set(kContentTypeHeader, std::string(message::ContentType(options_.body)).c_str());
@@ -168,11 +190,10 @@ class NatsSink final : public Sink {
       const auto got = wait();
       if (got) return got;
       const std::vector<std::string> denials = call.answers->TakeDenials();
-      for (const std::string& denial : denials) {
+      for (const std::string& text : denials) {
+        const Denial denial(text);
         for (const Sent& sent : call.sent) {
-          if (denial.find(StrCat('"', sent.subject, '"')) != std::string::npos) {
-            call.answers->Put(sent.index, {.denied = true});
-          }
+          if (denial.Covers(sent.subject)) call.answers->Put(sent.index, {.denied = true});
         }
       }
       if (denials.empty()) return got;
@@ -188,9 +209,9 @@ class NatsSink final : public Sink {
   }
 
   // False when an answer is missing.
-  static bool Settle(const Call& call, std::span<Status> results) {
+  static bool Settle(const Call& call, std::span<Status> results, Deadline deadline) {
     const std::string& peer = call.connection->peer();
-    const bool gone = call.connection->Gone();
+    const bool gone = call.connection->acks().broken();
     const Status doubt =
         gone ? Status::InDoubt(Code::kUnavailable, StrCat("sent, but not confirmed: ", peer,
                                                           " has closed the connection"))
@@ -198,6 +219,7 @@ class NatsSink final : public Sink {
                                StrCat("sent, but not confirmed: ", peer, " has not answered"));
     bool complete = !gone;
     const auto acks = call.answers->TakeAll();
+    std::vector<const Sent*> unheard;
     for (const Sent& sent : call.sent) {
       Status& result = results[sent.index];
       const auto& ack = acks[sent.index];
@@ -207,18 +229,36 @@ class NatsSink final : public Sink {
       } else if (ack->denied) {
         result = PublishDenied(sent.subject, peer);
       } else if (ack->no_responders) {
-        result = NoStream(sent.subject, peer);
+        unheard.push_back(&sent);
       } else {
         result = ack->stored ? Status::Ok() : ClassifyPubAck(ack->body, peer);
       }
     }
+    if (!unheard.empty()) SettleUnheard(call, unheard, results, deadline);
     return complete;
   }
 
-  const NatsOptions options_;
+  // What has reached no stream.
+  static void SettleUnheard(const Call& call, const std::vector<const Sent*>& unheard,
+                            std::span<Status> results, Deadline deadline) {
+    std::vector<std::string_view> subjects;
+    subjects.reserve(unheard.size());
+    for (const Sent* sent : unheard) subjects.emplace_back(sent->subject);
+    std::sort(subjects.begin(), subjects.end());
+    subjects.erase(std::unique(subjects.begin(), subjects.end()), subjects.end());
+    const auto found = LookUpStreams(*call.connection, subjects, deadline);
+    for (const Sent* sent : unheard) {
+      const auto at = std::lower_bound(subjects.begin(), subjects.end(), sent->subject);
+      results[sent->index] = NoStream(found[static_cast<std::size_t>(at - subjects.begin())],
+                                      sent->subject, call.connection->peer());
+    }
+  }
 
-  // Held while a batch is sent, so that batches follow one another.
-  std::mutex mutex_;
+  const NatsOptions& options_;  // the connector's
+
+  // Held while a batch is sent, so that batches follow one another. Guards all below.
+  base::Turn turn_;
+  NatsConnector connector_;
   std::shared_ptr<NatsConnection> connection_;
 };
 
@@ -226,7 +266,15 @@ class NatsSink final : public Sink {
 
 Result<std::shared_ptr<Sink>> MakeNatsSink(const SinkUri& uri) {
   OUTBOX_ASSIGN_OR_RETURN(NatsOptions options, NatsOptions::Read(uri));
-  return std::shared_ptr<Sink>(std::make_shared<NatsSink>(std::move(options)));
+  return std::shared_ptr<Sink>(
+      std::make_shared<NatsSink>(std::make_shared<const NatsOptions>(std::move(options))));
+}
+
+Result<Way> NatsWay(const SinkUri& uri) {
+  OUTBOX_ASSIGN_OR_RETURN(NatsOptions options, NatsOptions::Read(uri));
+  return Way{.endpoints = std::move(options.endpoints),
+             .tls = std::move(options.tls),
+             .greet = AwaitTlsOffer};
 }
 
 }  // namespace outbox::sink

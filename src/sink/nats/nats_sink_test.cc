@@ -5,9 +5,12 @@
 #include "base/text.h"
 #include "sink/nats/ack_box.h"
 #include "sink/nats/classify_error.h"
+#include "sink/nats/denial.h"
 #include "sink/nats/nkey.h"
 #include "sink/nats/options.h"
+#include "sink/nats/stream_lookup.h"
 #include "sink/nats/subject.h"
+#include "tests/support/certificates.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
@@ -27,7 +30,9 @@ Result<NatsOptions> Read(std::string_view text) {
 // --- options ---
 
 TEST(NatsOptions, ReadTheAddress) {
-  const auto read = Read("natss://me:hunter2@h1:1,h2?stream=S&subject=a.{topic}&tls_ca=/ca.pem");
+  const testing::Certificates files;
+  const auto read =
+      Read("natss://me:hunter2@h1:1,h2?stream=S&subject=a.{topic}&tls_ca=" + files.File("ca.pem"));
   ASSERT_OK(read);
   EXPECT_EQ(read->user, "me");
   EXPECT_EQ(read->password, "hunter2");
@@ -45,9 +50,41 @@ TEST(NatsOptions, NameEveryProblem) {
   const Status status =
       Read("nats://me:hunter2@h/x?token=t&creds=/c&nkey=/n&window=0&tls_ca=/ca&body=xml").error();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("stream=NAME"), HasSubstr("give one of"),
-                                      HasSubstr("window:"), HasSubstr("'tls_ca'"),
-                                      HasSubstr("body: is not one of"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("stream=NAME"), HasSubstr("give one of"), HasSubstr("window:"),
+                    HasSubstr("'tls_ca'"), HasSubstr("is not one of"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(NatsOptions, RefuseAPasswordWithoutAUser) {
+  for (const char* text :
+       {"nats://h?password=hunter2", "nats://:hunter2@h", "nats://h?password=hunter2&token=t",
+        "nats://h?password=hunter2&creds=/c", "nats://h?password=hunter2&nkey=/n"}) {
+    const Status status = Read(text).error();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << text;
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("password: "), Not(HasSubstr("hunter2"))));
+  }
+  EXPECT_OK(Read("nats://me@h?password=hunter2"));
+}
+
+TEST(NatsOptions, RefuseASuffixOfIdsWithBlanks) {
+  EXPECT_EQ(Read("nats://h?id_suffix=.audit")->id_suffix, ".audit");
+  for (const char* bad : {"%20", "a%0D%0Ab", "a%09", "%7F"}) {
+    EXPECT_THAT(Read(base::StrCat("nats://h?id_suffix=", bad)).error().message(),
+                HasSubstr("id_suffix: "))
+        << bad;
+  }
+}
+
+TEST(NatsOptions, RefuseASubjectThatNoMessageCouldHave) {
+  for (const char* bad : {"", "a%20b", "a..{topic}", "{topic}.", "orders.*", "orders.{topic}.%3E",
+                          "$JS.{topic}", "_INBOX.x"}) {
+    const Status status = Read(base::StrCat("nats://h?subject=", bad)).error();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << bad;
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("subject: "), HasSubstr("is no subject"))) << bad;
+  }
+  EXPECT_OK(Read("nats://h?subject=shop.{tenant_id}.{topic}"));
+  EXPECT_THAT(Read("nats://h?subject=a.{tropic}").error().message(),
+              Not(HasSubstr("is no subject")));
 }
 
 // --- keys ---
@@ -125,7 +162,9 @@ TEST(ClassifyPubAck, TellsTheServersStateFromTheMessagesFault) {
       {10047, "insufficient storage resources available", Disposition::kSinkDown},
       {10023, "insufficient resources", Disposition::kSinkDown},
       {10008, "JetStream system temporarily unavailable", Disposition::kSinkDown},
-      {10077, "maximum messages exceeded", Disposition::kSinkDown},
+      {10077, "write /store/1.blk: no space left on device", Disposition::kSinkDown},
+      {10077, "maximum messages exceeded", Disposition::kRetry},
+      {10077, "maximum bytes exceeded", Disposition::kRetry},
       {10077, "maximum messages per subject exceeded", Disposition::kRetry},
       {10054, "message size exceeds maximum allowed", Disposition::kPermanent},
       {10060, "expected stream does not match", Disposition::kRetry},
@@ -144,6 +183,17 @@ TEST(ClassifyPubAck, TellsTheServersStateFromTheMessagesFault) {
   EXPECT_FALSE(ClassifyPubAck(R"({"error":"text","stream":"S","seq":1})", "h:1").ok());
 }
 
+TEST(ClassifyPubAck, TakesAnErrorOfAnyShape) {
+  for (const char* error :
+       {"null", "7", "[]", "{}", R"("text")", R"({"err_code":"10077"})", R"({"err_code":null})",
+        R"({"err_code":{},"description":[]})", R"({"err_code":1e300,"description":7})",
+        R"({"err_code":99999999999999999999,"description":null})"}) {
+    const Status status =
+        ClassifyPubAck(base::StrCat(R"({"error":)", error, R"(,"stream":"S","seq":1})"), "h:1");
+    EXPECT_EQ(status.disposition(), Disposition::kRetry) << error;
+  }
+}
+
 TEST(ClassifyPubAck, KnowsThePlainAnswerWithoutParsing) {
   EXPECT_TRUE(IsPlainPubAck(R"({"stream":"ORDERS","seq":12})"));
   EXPECT_TRUE(IsPlainPubAck(R"({"stream":"ORDERS", "seq":12})"));
@@ -152,6 +202,48 @@ TEST(ClassifyPubAck, KnowsThePlainAnswerWithoutParsing) {
         R"({"stream":"S","seq":1,"duplicate":true})", R"({"stream":"S","seq":1} )",
         R"({"error":{"code":503},"stream":"S","seq":1})", R"({"stream":"S\"","seq":1})"}) {
     EXPECT_FALSE(IsPlainPubAck(other)) << other;
+  }
+}
+
+TEST(PublishDenied, BlamesTheMessagesOfItsSubjectOnly) {
+  const Status status = PublishDenied("invoices.x", "h:1");
+  EXPECT_EQ(status.code(), Code::kPermission);
+  EXPECT_EQ(status.disposition(), Disposition::kRetry);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("h:1"), HasSubstr("'invoices.x'")));
+}
+
+TEST(Denial, IsAboutTheSubjectItQuotes) {
+  const Denial denial(R"(Permissions Violation for Publish to "a.b")");
+  EXPECT_TRUE(denial.Covers("a.b"));
+  EXPECT_FALSE(denial.Covers("a.b.c"));
+  EXPECT_FALSE(denial.Covers("a"));
+  const Denial escaped(R"(Permissions Violation for Publish to "a.\"b\\")");
+  EXPECT_TRUE(escaped.Covers(R"(a."b\)"));
+}
+
+TEST(Denial, MayBeCutOff) {
+  const std::string subject = "a." + std::string(300, 'x');
+  const std::string text = "Permissions Violation for Publish to \"" + subject;
+  const Denial denial(text.substr(0, 255));
+  EXPECT_TRUE(denial.Covers(subject));
+  EXPECT_TRUE(denial.Covers(subject + "y"));
+  EXPECT_FALSE(denial.Covers("a.x"));
+}
+
+TEST(Denial, OfSomethingElseIsAboutNoSubject) {
+  for (const char* other : {"", "Permissions Violation for Publish to \"",
+                            R"(Permissions Violation for Subscription to "a.b")"}) {
+    EXPECT_FALSE(Denial(other).Covers("a.b")) << other;
+    EXPECT_FALSE(Denial(other).Covers("")) << other;
+  }
+}
+
+TEST(StreamLookup, ReadsTheNames) {
+  EXPECT_EQ(ReadStreamNames(R"({"total":1,"streams":["ORDERS"]})"), StreamFound::kSome);
+  EXPECT_EQ(ReadStreamNames(R"({"total":0,"streams":[]})"), StreamFound::kNone);
+  EXPECT_EQ(ReadStreamNames(R"({"total":0,"streams":null})"), StreamFound::kNone);
+  for (const char* none : {"", "[]", "text", R"({"error":{"err_code":10008}})"}) {
+    EXPECT_EQ(ReadStreamNames(none), StreamFound::kNoAnswer) << none;
   }
 }
 

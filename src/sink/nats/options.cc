@@ -1,5 +1,6 @@
 #include "sink/nats/options.h"
 
+#include "sink/nats/subject.h"
 #include "sink/option_reader.h"
 
 namespace outbox::sink {
@@ -7,6 +8,17 @@ namespace {
 
 constexpr int kPort = 4222;
 constexpr std::size_t kWindowMax = 10'000;
+
+TextTemplate ReadSubject(OptionReader& options) {
+  TextTemplate subject = options.Template("subject", "{topic}");
+  const std::string sample = subject.Sample();
+  // What could not be parsed is empty, and named already.
+  const bool parsed = !sample.empty() || options.Text("subject", "").empty();
+  if (const Status checked = CheckSubject(sample); parsed && !checked.ok()) {
+    options.AddProblem("subject", checked.message());
+  }
+  return subject;
+}
 
 }  // namespace
 
@@ -24,6 +36,9 @@ Result<NatsOptions> NatsOptions::Read(const SinkUri& uri) {
     options.AddProblem("password", "is in the address already");
   }
   if (read.password.empty()) read.password = authority.password;
+  if (!read.password.empty() && read.user.empty()) {
+    options.AddProblem("password", "is of no user: write nats://USER@HOST");
+  }
   read.token = options.Secret("token");
   read.creds_file = options.Text("creds", "");
   read.nkey_file = options.Text("nkey", "");
@@ -32,15 +47,14 @@ Result<NatsOptions> NatsOptions::Read(const SinkUri& uri) {
       1) {
     options.AddProblem("", "give one of user and password, token, creds, and nkey");
   }
-  if (uri.scheme == "natss") {
-    read.tls = ReadTlsOptions(options);
-    if (!read.tls->cert_file.empty() && read.tls->key_file.empty()) {
-      read.tls->key_file = read.tls->cert_file;
-    }
-  }
+  if (uri.scheme == "natss") read.tls = ReadTlsOptions(options);
 
-  read.subject = options.Template("subject", "{topic}");
+  read.subject = ReadSubject(options);
   read.stream = options.Text("stream", "");
+  read.id_suffix = options.Text("id_suffix", "");
+  if (HasBlank(read.id_suffix)) {
+    options.AddProblem("id_suffix", "has a blank or a control character");
+  }
   read.window = options.Number("window", read.window, 1, kWindowMax);
   using message::BodyFormat;
   read.body = options.Choice("body", BodyFormat::kPlain,

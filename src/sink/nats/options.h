@@ -9,7 +9,7 @@
 #include "message/envelope.h"
 #include "outbox/status.h"
 #include "sink/authority.h"
-#include "sink/net/tls.h"
+#include "sink/net/tls_options.h"
 #include "sink/text_template.h"
 #include "sink/uri.h"
 
@@ -26,6 +26,7 @@ struct NatsOptions {
 
   TextTemplate subject;
   std::string stream;         // the stream that must take the messages; empty: any
+  std::string id_suffix;      // after the message's id in Nats-Msg-Id
   std::size_t window = 1000;  // messages that may wait for their answers
   message::BodyFormat body = message::BodyFormat::kPlain;
 

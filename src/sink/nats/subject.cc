@@ -26,10 +26,7 @@ Status BadSubject(std::string_view subject, std::string_view why) {
 
 Status CheckSubject(std::string_view subject) {
   if (subject.empty()) return BadSubject(subject, "it is empty");
-  const bool blank = std::any_of(subject.begin(), subject.end(), [](char c) {
-    return static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
-  });
-  if (blank) return BadSubject(subject, "it has a blank or a control character");
+  if (HasBlank(subject)) return BadSubject(subject, "it has a blank or a control character");
   for (const std::string& token : base::Split(subject, '.')) {
     if (token.empty()) return BadSubject(subject, "it has an empty token");
     if (token == "*" || token == ">") return BadSubject(subject, "it has a wildcard");
@@ -38,6 +35,11 @@ Status CheckSubject(std::string_view subject) {
     if (subject.starts_with(prefix)) return BadSubject(subject, "it is the server's own");
   }
   return Status::Ok();
+}
+
+bool HasBlank(std::string_view text) noexcept {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
 }
 
 Status CheckHeader(std::string_view name, std::string_view value) {

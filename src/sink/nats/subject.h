@@ -14,6 +14,9 @@ namespace outbox::sink {
 // the server's own ($JS., $SYS., _INBOX.) are refused: a message must not be able to command it.
 Status CheckSubject(std::string_view subject);
 
+// A blank or a control character.
+bool HasBlank(std::string_view text) noexcept;
+
 // A name is printable ASCII without ':'; a value has no line breaks.
 Status CheckHeader(std::string_view name, std::string_view value);
 

@@ -15,25 +15,14 @@ namespace {
 using base::StrCat;
 using Clock = Deadline::Clock;
 
-// Tells the observer how long a step took and how it ended.
-class StepTimer {
- public:
-  StepTimer(const ConnectObserver& observer, std::string_view name)
-      : observer_(observer), name_(name) {}
-
-  void Tell(const Status& status, const std::string& detail) const {
-    if (!observer_) return;
-    observer_({.name = name_,
-               .detail = status.ok() ? detail : status.message(),
-               .ok = status.ok(),
-               .took = Clock::now() - start_});
-  }
-
- private:
-  const ConnectObserver& observer_;
-  const std::string_view name_;
-  const Clock::time_point start_ = Clock::now();
-};
+constexpr const char* kAwayHint = "is the server up, and are its host and port right?";
+constexpr const char* kNoTls = "the server does not speak TLS at this port";
+constexpr const char* kPerhapsNoTls = "does the server speak TLS at this port?";
+constexpr const char* kCertificateHint =
+    "name the server's certificate authority with tls_ca=FILE, and the server as its certificate "
+    "does";
+constexpr const char* kOwnCertificateHint =
+    "the server wants a certificate of ours: name it with tls_cert=FILE and tls_key=FILE";
 
 Deadline ShareOf(Deadline deadline, std::size_t shares) {
   return Deadline(Clock::now() + deadline.remaining() / static_cast<long>(shares));
@@ -45,17 +34,39 @@ Result<Socket> ConnectToAny(const std::vector<Address>& addresses, Deadline dead
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const StepTimer timer(observer, "connect");
     auto socket = Socket::Connect(addresses[i], ShareOf(deadline, addresses.size() - i));
-    timer.Tell(socket.error(), addresses[i].ToString());
-    if (socket.ok()) return socket;
     last = socket.error();
+    if (!socket.ok() && addresses.size() > 1) {
+      last = Status(last.code(), last.disposition(),
+                    StrCat(addresses[i].ToString(), ": ", last.message()));
+    }
+    timer.Tell(last, addresses[i].ToString(), i + 1 < addresses.size());
+    if (socket.ok()) return socket;
   }
   return last;
+}
+
+std::vector<Address> Allowed(std::vector<Address> addresses, const AddressFilter& allows) {
+  std::erase_if(addresses, [&](const Address& address) { return allows && !allows(address); });
+  return addresses;
+}
+
+// What to do about a handshake that failed with this error.
+std::string TlsHint(const Status& error, const TlsOptions& options) {
+  const auto says = [&](std::string_view what) {
+    return error.message().find(what) != std::string::npos;
+  };
+  if (says(Tls::kNotTls)) {
+    return StrCat(kNoTls, options.instead.empty() ? "" : ": ", options.instead);
+  }
+  if (!error.hint().empty()) return error.hint();
+  if (says("certificate verify failed")) return kCertificateHint;
+  return StrCat(kPerhapsNoTls, options.instead.empty() ? "" : " if not, ", options.instead);
 }
 
 Status Named(std::string_view doing, const std::string& peer, const Status& status) {
   return Status(status.code(), status.disposition(),
                 StrCat(doing, " ", peer, ": ", status.message()))
-      .WithHint(status.hint());
+      .WithHint(status.hint().empty() ? kAwayHint : status.hint());
 }
 
 Tls::Step FromSystem(ssize_t result, short wait) {
@@ -68,35 +79,38 @@ Tls::Step FromSystem(ssize_t result, short wait) {
 }  // namespace
 
 Result<Stream> Stream::Connect(const Endpoint& endpoint, const std::optional<TlsOptions>& tls,
-                               Deadline deadline, const ConnectObserver& observer) {
+                               Deadline deadline, const ConnectObserver& observer,
+                               const AddressFilter& allows) {
   const std::string peer = endpoint.ToString();
   const StepTimer resolving(observer, "resolve");
-  const auto addresses = Resolve(endpoint, deadline);
-  resolving.Tell(addresses.error(), addresses.ok() ? StrCat(addresses->size(), " addresses") : "");
-  if (!addresses.ok()) return Named("connecting to", peer, addresses.error());
+  auto resolved = Resolve(endpoint, deadline);
+  resolving.Tell(resolved.error(),
+                 resolved.ok()
+                     ? StrCat(resolved->size(), resolved->size() == 1 ? " address" : " addresses")
+                     : "");
+  if (!resolved.ok()) return Named("connecting to", peer, resolved.error());
+  const std::vector<Address> addresses = Allowed(*std::move(resolved), allows);
+  if (addresses.empty()) return Status::SinkDown(StrCat(peer, ": address not allowed"));
 
-  auto socket = ConnectToAny(*addresses, deadline, observer);
+  auto socket = ConnectToAny(addresses, deadline, observer);
   if (!socket.ok()) return Named("connecting to", peer, socket.error());
-  Stream stream(peer, *std::move(socket));
+  Stream stream(endpoint, *std::move(socket));
   if (!tls) return stream;
 
   const StepTimer securing(observer, "tls");
-  const Status secured = stream.StartTls(*tls, endpoint.host, deadline);
-  securing.Tell(secured, secured.ok() ? std::string(stream.tls_->version()) : "");
+  const Status secured = stream.Secure(*tls, deadline);
+  securing.Tell(secured, secured.ok() ? stream.tls_description() : "");
   if (!secured.ok()) return secured;
   return stream;
 }
 
-Status Stream::StartTls(const TlsOptions& options, const std::string& host, Deadline deadline) {
-  auto made = Tls::Make(options, host, socket_.fd());
+Status Stream::Secure(const TlsOptions& options, Deadline deadline) {
+  auto made = Tls::Make(options, host_, socket_.fd());
   if (!made.ok()) return Named("connecting to", peer_, made.error());
   tls_ = *std::move(made);
   const auto done = Until("TLS with", deadline, [&] { return tls_->Handshake(); });
   if (done.ok()) return Status::Ok();
-  return done.error().WithHint(
-      options.verify ? "name the server's certificate authority with tls_ca=FILE, and the server "
-                       "as its certificate does"
-                     : "");
+  return done.error().WithHint(TlsHint(done.error(), options));
 }
 
 template <typename Attempt>
@@ -104,7 +118,11 @@ Result<std::size_t> Stream::Until(std::string_view doing, Deadline deadline, Att
   while (true) {
     const Tls::Step step = attempt();
     if (step.closed) return Status::SinkDown(StrCat(peer_, " has closed the connection"));
-    if (!step.error.empty()) return Status::SinkDown(StrCat(doing, " ", peer_, ": ", step.error));
+    if (!step.error.empty()) {
+      const bool own = step.error.find("alert certificate required") != std::string::npos;
+      return Status::SinkDown(StrCat(doing, " ", peer_, ": ", step.error))
+          .WithHint(own ? kOwnCertificateHint : "");
+    }
     if (step.wait == 0) return step.bytes;
     if (!socket_.Wait(step.wait, deadline)) {
       return Status(Code::kDeadline, Disposition::kSinkDown,

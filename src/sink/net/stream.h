@@ -6,7 +6,6 @@
 // Threads: one writes while another reads; under TLS one at a time.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <span>
@@ -17,26 +16,27 @@
 #include "outbox/deadline.h"
 #include "outbox/status.h"
 #include "sink/authority.h"
+#include "sink/net/connect_step.h"
 #include "sink/net/socket.h"
 #include "sink/net/tls.h"
 
 namespace outbox::sink {
 
-// A step of connecting that has ended, well or not.
-struct ConnectStep {
-  std::string_view name;  // "resolve", "connect", "tls"
-  std::string detail;     // "2 addresses", "192.0.2.1", "TLSv1.3", or the error
-  bool ok = true;
-  std::chrono::nanoseconds took{};
-};
-using ConnectObserver = std::function<void(const ConnectStep& step)>;
+// Whether an address may be connected to. Every one may when it is empty.
+using AddressFilter = std::function<bool(const Address& address)>;
 
 class Stream {
  public:
-  // Tries every address of the endpoint, none longer than its share of the time. Under TLS when
-  // `tls` is given.
+  // Tries every address of the endpoint that is allowed, none longer than its share of the time.
+  // Under TLS when `tls` is given.
   static Result<Stream> Connect(const Endpoint& endpoint, const std::optional<TlsOptions>& tls,
-                                Deadline deadline, const ConnectObserver& observer = {});
+                                Deadline deadline, const ConnectObserver& observer = {},
+                                const AddressFilter& allows = {});
+
+  // Goes on under TLS. The server has said nothing since the last Read.
+  Status Secure(const TlsOptions& options, Deadline deadline);
+  // See DescribeTls; empty in the clear.
+  std::string tls_description() const { return tls_ ? tls_->Describe() : ""; }
 
   struct Written {
     std::size_t bytes = 0;  // that may have reached the server
@@ -52,15 +52,16 @@ class Stream {
   const std::string& peer() const noexcept { return peer_; }  // "host:port"
 
  private:
-  Stream(std::string peer, Socket socket) : peer_(std::move(peer)), socket_(std::move(socket)) {}
+  Stream(const Endpoint& endpoint, Socket socket)
+      : host_(endpoint.host), peer_(endpoint.ToString()), socket_(std::move(socket)) {}
 
-  Status StartTls(const TlsOptions& options, const std::string& host, Deadline deadline);
   Tls::Step TryRead(std::span<char> buffer);
   Tls::Step TryWrite(std::string_view bytes);
   // Repeats `attempt` until it moves bytes. Ok, or why it never will.
   template <typename Attempt>
   Result<std::size_t> Until(std::string_view doing, Deadline deadline, Attempt attempt);
 
+  std::string host_;
   std::string peer_;
   Socket socket_;
   std::optional<Tls> tls_;

@@ -55,27 +55,23 @@ std::string LastError() {
   return reason != nullptr ? reason : "unknown error";
 }
 
-Status UnusableFile(std::string_view option, std::string_view path) {
-  return Status::SinkDown(StrCat(option, ": can not use ", path, ": ", LastError()))
-      .WithHint("it must be a readable PEM file");
-}
-
-Status UseFiles(const TlsOptions& options, SSL_CTX* context) {
+bool LoadFiles(const TlsOptions& options, SSL_CTX* context) {
   if (options.ca_file.empty()) {
     SSL_CTX_set_default_verify_paths(context);
   } else if (SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1) {
-    return UnusableFile("tls_ca", options.ca_file);
+    return false;
   }
-  if (options.cert_file.empty()) return Status::Ok();
-  if (SSL_CTX_use_certificate_chain_file(context, options.cert_file.c_str()) != 1) {
-    return UnusableFile("tls_cert", options.cert_file);
-  }
-  const std::string& key = options.key_file.empty() ? options.cert_file : options.key_file;
-  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(context) != 1) {
-    return UnusableFile("tls_key", key);
-  }
-  return Status::Ok();
+  if (options.cert_file.empty()) return true;
+  return SSL_CTX_use_certificate_chain_file(context, options.cert_file.c_str()) == 1 &&
+         SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) == 1 &&
+         SSL_CTX_check_private_key(context) == 1;
+}
+
+Status UseFiles(const TlsOptions& options, SSL_CTX* context) {
+  if (LoadFiles(options, context)) return Status::Ok();
+  const std::string error = LastError();
+  OUTBOX_RETURN_IF_ERROR(CheckTlsFiles(options));
+  return Status::SinkDown(StrCat("tls_ca, tls_cert or tls_key: ", error));
 }
 
 void ExpectHost(SSL* session, const std::string& host) {
@@ -90,17 +86,6 @@ int Length(std::size_t bytes) { return static_cast<int>(std::min<std::size_t>(by
 
 }  // namespace
 
-TlsOptions ReadTlsOptions(OptionReader& options) {
-  TlsOptions tls{.verify = options.Flag("tls_verify", true),
-                 .ca_file = options.Text("tls_ca", ""),
-                 .cert_file = options.Text("tls_cert", ""),
-                 .key_file = options.Text("tls_key", "")};
-  if (!tls.key_file.empty() && tls.cert_file.empty()) {
-    options.AddProblem("tls_key", "needs tls_cert");
-  }
-  return tls;
-}
-
 Result<Tls> Tls::Make(const TlsOptions& options, const std::string& host, int fd) {
   ERR_clear_error();
   const Context context(SSL_CTX_new(TLS_client_method()));
@@ -109,6 +94,7 @@ Result<Tls> Tls::Make(const TlsOptions& options, const std::string& host, int fd
   SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return -1; });
   SSL_CTX_set_verify(context.get(), options.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   OUTBOX_RETURN_IF_ERROR(UseFiles(options, context.get()));
 
@@ -138,6 +124,9 @@ Tls::Step Tls::After(int result) const {
       return {.error = std::generic_category().message(system_error)};
     default: break;
   }
+  if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_WRONG_VERSION_NUMBER) {
+    return {.error = std::string(kNotTls)};
+  }
   const long verified = SSL_get_verify_result(session_.get());
   if (verified == X509_V_OK) return {.error = LastError()};
   return {.error = StrCat(LastError(), ": ", X509_verify_cert_error_string(verified))};
@@ -160,7 +149,5 @@ Tls::Step Tls::Write(std::string_view bytes) {
   errno = 0;
   return After(SSL_write(session_.get(), bytes.data(), Length(bytes.size())));
 }
-
-std::string_view Tls::version() const { return SSL_get_version(session_.get()); }
 
 }  // namespace outbox::sink

@@ -9,23 +9,17 @@
 
 #include "base/handle.h"
 #include "outbox/status.h"
-#include "sink/option_reader.h"
+#include "sink/net/tls_options.h"
+#include "sink/net/tls_session.h"
 
 namespace outbox::sink {
-
-struct TlsOptions {
-  bool verify = true;     // the certificate's chain and its host name
-  std::string ca_file;    // PEM; the system's authorities when empty
-  std::string cert_file;  // PEM, with its chain; none when empty
-  std::string key_file;   // PEM; in cert_file when empty
-};
-
-// tls_ca, tls_cert, tls_key and tls_verify.
-TlsOptions ReadTlsOptions(OptionReader& options);
 
 // One session over a socket that outlives it. Never blocks and never raises SIGPIPE.
 class Tls {
  public:
+  // The error of a handshake with a server that speaks something else.
+  static constexpr std::string_view kNotTls = "the answer is not TLS";
+
   // What one call has achieved: bytes, or what to wait for, or why it is over.
   struct Step {
     std::size_t bytes = 0;
@@ -43,8 +37,8 @@ class Tls {
   // Bytes that are taken form whole records: the peer sees all of them or, cut off, none.
   Step Write(std::string_view bytes);
 
-  // "TLSv1.3"
-  std::string_view version() const;
+  // See DescribeTls.
+  std::string Describe() const { return DescribeTls(session_.get()); }
 
  private:
   using Context = base::UniqueHandle<SSL_CTX, SSL_CTX_free>;

@@ -29,9 +29,6 @@ constexpr std::array kMeanings{
             "give user and password in the address, or password_env or password_file"},
     Meaning{"WRONGPASS", Code::kPermission, Disposition::kSinkDown,
             "check user and password, and that the user is on"},
-    Meaning{"NOPERM", Code::kPermission, Disposition::kSinkDown,
-            "let the user run XADD on the stream, with dedupe also EVAL, EVALSHA, GET and SET "
-            "on outbox:dedupe:*"},
     Meaning{"DENIED", Code::kPermission, Disposition::kSinkDown,
             "the server is in protected mode: give it a password"},
     // Resources and state.
@@ -49,11 +46,22 @@ constexpr std::array kMeanings{
     Meaning{"CLUSTERDOWN", Code::kUnavailable, Disposition::kSinkDown, ""},
     Meaning{"TRYAGAIN", Code::kUnavailable, Disposition::kSinkDown, ""},
     // The message's own.
-    Meaning{"WRONGTYPE", Code::kRejected, Disposition::kPermanent,
+    Meaning{"NOPERM", Code::kPermission, Disposition::kRetry,
+            "let the user write to the stream, with dedupe also to outbox:dedupe:*"},
+    Meaning{"WRONGTYPE", Code::kRejected, Disposition::kRetry,
             "the key of the stream holds something else: remove it or change stream="},
     Meaning{"MOVED", Code::kRejected, Disposition::kRetry,
             "the server is part of a Redis Cluster, which this sink does not follow"},
 };
+
+bool Says(std::string_view reply, std::string_view what) noexcept {
+  return reply.find(what) != std::string_view::npos;
+}
+
+// Of the command itself, or inside a script, in the words of several versions.
+bool IsForbiddenCommand(std::string_view reply) noexcept {
+  return Says(reply, "permissions to run") || Says(reply, "executing the script can't run");
+}
 
 }  // namespace
 
@@ -67,6 +75,11 @@ Status ClassifyRedisError(std::string_view reply, std::string_view peer) {
     return Status(Code::kPermission, Disposition::kSinkDown, message)
         .WithNative(word)
         .WithHint("the server knows no passwords: leave user and password out of the address");
+  }
+  if (IsForbiddenCommand(reply)) {
+    return Status(Code::kPermission, Disposition::kSinkDown, message)
+        .WithNative(word)
+        .WithHint("let the user run XADD, with dedupe also EVAL, EVALSHA, GET and SET");
   }
   if (IsProtocolError(reply)) {
     return Status::Permanent(Code::kRejected, message)

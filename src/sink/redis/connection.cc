@@ -13,6 +13,7 @@ namespace {
 using base::StrCat;
 
 constexpr std::string_view kClientName = "outboxd";
+constexpr const char* kTlsHint = "does the server want TLS at this port? if so, write rediss:";
 
 // Commands that a narrow ACL or an old server may refuse without harm to delivery.
 bool Dispensable(std::string_view error) {
@@ -36,6 +37,7 @@ Result<std::unique_ptr<RedisConnection>> RedisConnection::Open(const RedisOption
     std::unique_ptr<RedisConnection> connection(new RedisConnection(*std::move(stream)));
     last = connection->LogIn(options, share);
     if (last.ok()) return connection;
+    if (last.hint().empty() && !options.tls) last = Status(last).WithHint(kTlsHint);
   }
   return last;
 }
@@ -78,6 +80,7 @@ Status RedisConnection::LogIn(const RedisOptions& options, Deadline deadline) {
 
 Result<RedisReply> RedisConnection::Receive(Deadline deadline) {
   if (!broken_.ok()) return broken_;
+  if (abandoned_) return Status::SinkDown(StrCat(peer(), ": the call before gave its replies up"));
   auto reply = Read(deadline);
   if (!reply.ok()) Break(reply.error());
   return reply;

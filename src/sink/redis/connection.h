@@ -9,11 +9,11 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/handle.h"
+#include "base/turn.h"
 #include "outbox/deadline.h"
 #include "outbox/status.h"
 #include "sink/net/stream.h"
@@ -42,7 +42,12 @@ class RedisConnection {
   // The same: the server has refused to read on. What was sent behind that, it has not seen.
   void HangUp(Status why);
   bool server_hung_up() const noexcept { return server_hung_up_; }
-  std::mutex& receiving() noexcept { return receiving_; }
+  base::Turn& receiving() noexcept { return receiving_; }
+  // Replies that were due are left unread: what comes next is nobody's.
+  void Abandon() noexcept {
+    Retire();
+    abandoned_ = true;
+  }
 
   // For no further commands. Replies to those sent still come.
   void Retire() noexcept { retired_ = true; }
@@ -62,7 +67,8 @@ class RedisConnection {
   Stream stream_;
   std::atomic<bool> retired_ = false;
 
-  std::mutex receiving_;  // guards all below
+  base::Turn receiving_;  // guards all below
+  bool abandoned_ = false;
   Status broken_;
   bool server_hung_up_ = false;
   Reader reader_;

@@ -41,9 +41,15 @@ Result<RedisOptions> RedisOptions::Read(const SinkUri& uri) {
   if (!read.user.empty() && read.password.empty()) {
     options.AddProblem("password", "is missing for this user");
   }
-  if (uri.scheme == "rediss") read.tls = ReadTlsOptions(options);
+  if (uri.scheme == "rediss") {
+    read.tls = ReadTlsOptions(options);
+    read.tls->instead = "write redis:";
+  }
 
   read.stream = options.Template("stream", "{topic}");
+  if (read.stream.Sample().empty()) options.AddProblem("stream", "is empty");
+  // No field of an empty message looks like that of the sample.
+  read.same_stream = read.stream.Sample() == read.stream.Render({});
   const std::size_t approximate = options.Number("maxlen", 0, 1, kMaxlenMax);
   const std::size_t exact = options.Number("maxlen_exact", 0, 1, kMaxlenMax);
   if (approximate > 0 && exact > 0) {

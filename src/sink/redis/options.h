@@ -10,7 +10,7 @@
 #include "message/envelope.h"
 #include "outbox/status.h"
 #include "sink/authority.h"
-#include "sink/net/tls.h"
+#include "sink/net/tls_options.h"
 #include "sink/text_template.h"
 #include "sink/uri.h"
 
@@ -24,6 +24,7 @@ struct RedisOptions {
   std::optional<TlsOptions> tls;  // with rediss:
 
   TextTemplate stream;               // the key of the stream
+  bool same_stream = false;          // for all messages
   std::size_t maxlen = 0;            // entries kept; 0: all
   bool maxlen_exact = false;         // trim to the entry, not to the node
   std::size_t group = 100;           // messages added as one, at most; 1: each by itself

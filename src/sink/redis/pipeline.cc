@@ -21,6 +21,8 @@ constexpr std::size_t kBufferKeptMax = std::size_t{8} << 20;
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;
 // What EXEC says of a group that was thrown away.
 constexpr std::string_view kAborted = "EXECABORT ";
+// What EVALSHA says when the EVAL before it was refused, or the scripts were flushed.
+constexpr std::string_view kNoScript = "NOSCRIPT ";
 
 bool IsError(const redisReply& reply, std::string_view prefix) {
   return reply.type == REDIS_REPLY_ERROR && TextOf(reply).starts_with(prefix);
@@ -127,8 +129,7 @@ class SentPipeline::Replies {
       if (queued_.empty()) return true;  // there was no MULTI
       // One command has spoilt the group, or the server refuses groups. Sent by itself each of them
       // gets an answer of its own.
-      report_.refused_with_group.insert(report_.refused_with_group.end(), queued_.begin(),
-                                        queued_.end());
+      report_.again.insert(report_.again.end(), queued_.begin(), queued_.end());
       if (!spoilt_) report_.groups_refused = true;
       // Otherwise the server may still wait for an EXEC that it takes.
       if (!IsError(*reply_, kAborted)) connection_.Retire();
@@ -142,7 +143,12 @@ class SentPipeline::Replies {
   }
 
   Status Judge(const redisReply& reply) const {
-    return ClassifyRedisError(TextOf(reply), connection_.peer());
+    Status status = ClassifyRedisError(TextOf(reply), connection_.peer());
+    if (!sent_.same_stream_ || status.code() != Code::kPermission) return status;
+    // What no message can have is the sink's state.
+    return Status(status.code(), Disposition::kSinkDown, status.message())
+        .WithHint(status.hint())
+        .WithNative(status.native());
   }
 
   // False for a reply that is no answer to a command that adds.
@@ -150,6 +156,8 @@ class SentPipeline::Replies {
     Status& result = results_[message];
     if (reply.type == REDIS_REPLY_STRING) {
       result = Status::Ok();
+    } else if (IsError(reply, kNoScript)) {
+      report_.again.push_back(message);
     } else if (reply.type == REDIS_REPLY_ERROR) {
       result = Judge(reply);
       spoilt_ = true;
@@ -190,11 +198,20 @@ PipelineReport SentPipeline::Settle(RedisConnection& connection, std::span<Statu
   return replies.report();
 }
 
+void SentPipeline::LeaveUnanswered(std::span<Status> results) const {
+  const Status doubt = Status::InDoubt(
+      Code::kDeadline, "sent, but not confirmed: no time was left to wait for the answer");
+  for (const Group& group : std::span(groups_).first(whole_)) {
+    for (std::size_t i = 0; i < group.count; ++i) results[messages_[group.first + i]] = doubt;
+  }
+}
+
 SentPipeline PipelineWriter::Send(RedisConnection& connection, std::span<const Message> batch,
                                   std::span<const std::size_t> which, std::size_t group_max,
                                   std::span<Status> results, Deadline deadline) {
   SentPipeline sent;
   sent.grouped_ = group_max > 1;
+  sent.same_stream_ = options_.same_stream;
   SentPipeline::Group group;
   std::size_t group_bytes = 0;
   std::size_t written_bytes = 0;  // before the buffer
@@ -223,10 +240,11 @@ SentPipeline PipelineWriter::Send(RedisConnection& connection, std::span<const M
                                .WithHint("a field in stream= has no value in this message");
       continue;
     }
-    if (group.count == group_max || group_bytes + message.payload.size() > kGroupBytes) end_group();
+    if (group.count >= group_max || group_bytes + message.payload.size() > kGroupBytes) end_group();
     if (sent.grouped_ && group.count == 0) AppendCommand({"MULTI"}, buffer_);
-    // In groups each brings the script along: the one before may be refused as a whole.
-    const bool first = sent.grouped_ ? group.count == 0 : sent.messages_.empty();
+    // Each group brings the script along: the one before may be refused as a whole.
+    const bool first =
+        group_max == kEachAlone || (sent.grouped_ ? group.count == 0 : sent.messages_.empty());
     add_.Append(message, stream, first, buffer_);
     sent.messages_.push_back(which[at]);
     ++group.count;

@@ -7,6 +7,7 @@
 #include "tests/conformance/redis_server.h"
 #include "tests/conformance/sink_producer.h"
 #include "tests/support/matchers.h"
+#include "tests/support/probe_steps.h"
 
 namespace outbox::sink {
 namespace {
@@ -59,6 +60,30 @@ TEST_F(RedisSinkTest, AnEntryHasItsFieldsInTheDocumentedOrder) {
   EXPECT_EQ(fields.back(), std::make_pair(std::string("x-shop"), std::string("north")));
 }
 
+TEST_F(RedisSinkTest, ACallDoesNotWaitForTheRepliesOfOneWithMoreTime) {
+  const auto sink = Make("");
+  ASSERT_OK(sink->Open(Soon()));
+  server_->process().Freeze();
+  auto other = std::async(std::launch::async, [&] {
+    return Publish(*sink, Messages(10), Deadline::After(std::chrono::seconds(12)));
+  });
+  // Most likely it is the first. Were it not, the other would have nobody to wait for.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const auto started = std::chrono::steady_clock::now();
+  const auto results = Publish(*sink, Messages(10), Deadline::After(std::chrono::seconds(1)));
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(8));
+  for (const Status& status : results) {
+    EXPECT_EQ(status.disposition(), Disposition::kInDoubt) << status.ToString();
+  }
+  server_->process().Thaw();
+  (void)other.get();
+  // Nobody takes the replies that nobody waited for.
+  const auto later = Messages(10);
+  for (const Status& status : Publish(*sink, later)) EXPECT_OK(status);
+  const auto ids = Ids();
+  for (const Message& message : later) EXPECT_EQ(ids.count(message.id.ToString()), 1u);
+}
+
 TEST_F(RedisSinkTest, KeepsTheOrderOfABatchLargerThanOneWrite) {
   const auto sink = Make("");
   const auto messages = Messages(100, "\"" + std::string(100'000, 'x') + "\"");
@@ -99,7 +124,7 @@ TEST_F(RedisSinkTest, ACallSendsWhileAnotherWaitsForItsReplies) {
   const auto sink = Make("");
   ASSERT_OK(Publish(*sink, Messages(1))[0]);
   server_->process().Freeze();
-  const Deadline soon = Deadline::After(std::chrono::seconds(2));
+  const Deadline soon = Deadline::After(std::chrono::seconds(5));
   auto other = std::async(std::launch::async, [&] { return Publish(*sink, Messages(5), soon); });
   const auto results = Publish(*sink, Messages(5), soon);
   for (const auto& each : {results, other.get()}) {
@@ -161,7 +186,8 @@ TEST_F(RedisSinkTest, DedupeDoesNotRememberWhatWasRefused) {
   ASSERT_EQ(server_->Ask({"SET", kStream, "a string"}), "OK");
   const auto messages = Messages(3);
   for (const Status& status : Publish(*sink, messages)) {
-    EXPECT_EQ(status.disposition(), Disposition::kPermanent) << status.ToString();
+    EXPECT_EQ(status.disposition(), Disposition::kRetry) << status.ToString();
+    EXPECT_THAT(status.hint(), HasSubstr("the key of the stream holds something else"));
   }
   ASSERT_EQ(server_->Ask({"DEL", kStream}), "1");
   for (const Status& status : Publish(*sink, messages)) EXPECT_OK(status);
@@ -251,13 +277,44 @@ TEST_F(RedisNarrowUserTest, AMessageThatSpoilsItsGroupFailsAlone) {
   const auto results = Publish(*sink, OneForbiddenOf(150));
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (i == 1) {
-      EXPECT_EQ(results[i].disposition(), Disposition::kSinkDown) << results[i].ToString();
+      EXPECT_EQ(results[i].disposition(), Disposition::kRetry) << results[i].ToString();
+      EXPECT_EQ(results[i].code(), Code::kPermission) << results[i].ToString();
       EXPECT_THAT(results[i].message(), HasSubstr("NOPERM"));
     } else {
       EXPECT_OK(results[i]);
     }
   }
   EXPECT_EQ(server_->Ask({"XLEN", kStream}), "149");
+}
+
+TEST_F(RedisNarrowUserTest, AForbiddenStreamOfAllMessagesIsASinkThatIsDown) {
+  const auto sink = MakeNarrow("?stream=orders.order.secret.v1");
+  for (const Status& status : Publish(*sink, Messages(3))) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+    EXPECT_EQ(status.code(), Code::kPermission) << status.ToString();
+  }
+}
+
+TEST_F(RedisNarrowUserTest, ACommandThatIsForbiddenIsASinkThatIsDown) {
+  for (const char* const options : {"", "?dedupe=10m", "?dedupe=10m&group=1"}) {
+    const auto narrower = MakeNarrow(options);
+    server_->Ask({"ACL", "SETUSER", "narrow", "-xadd"});
+    for (const Status& status : Publish(*narrower, Messages(3))) {
+      EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << options << status.ToString();
+      EXPECT_EQ(status.code(), Code::kPermission) << options << status.ToString();
+    }
+  }
+}
+
+// The first brings the script along and is refused before the server has seen it.
+TEST_F(RedisNarrowUserTest, AScriptThatCameWithARefusedMessageIsSentAgain) {
+  const auto sink = MakeNarrow("?dedupe=10m&group=1");
+  auto messages = Messages(10);
+  messages[0].topic = "orders.order.secret.v1";
+  const auto results = Publish(*sink, messages);
+  EXPECT_EQ(results[0].code(), Code::kPermission) << results[0].ToString();
+  for (std::size_t i = 1; i < results.size(); ++i) EXPECT_OK(results[i]);
+  EXPECT_EQ(server_->Ask({"XLEN", kStream}), "9");
 }
 
 TEST_F(RedisNarrowUserTest, AGroupNeedsNoScriptOfOneThatWasRefused) {
@@ -343,7 +400,8 @@ TEST_F(RedisSinkTest, AFullServerIsASinkThatIsDown) {
 }
 
 TEST_F(RedisSinkTest, AReplicaIsASinkThatIsDown) {
-  ASSERT_EQ(server_->Ask({"REPLICAOF", "127.0.0.1", std::to_string(testing::FreePort())}), "OK");
+  const testing::ReservedPort nobodys;
+  ASSERT_EQ(server_->Ask({"REPLICAOF", "127.0.0.1", std::to_string(nobodys.number())}), "OK");
   const auto sink = Make("");
   const Status status = Publish(*sink, Messages(1))[0];
   EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
@@ -372,8 +430,9 @@ TEST_F(RedisSinkTest, ACredentialIsNamedAsSuch) {
 }
 
 TEST_F(RedisSinkTest, TheNextEndpointIsTriedWhenOneIsAway) {
+  const testing::ReservedPort nobodys;
   const auto sink = MakeUri(
-      base::StrCat("redis://app:secret@127.0.0.1:", testing::FreePort(), ",", server_->address()));
+      base::StrCat("redis://app:secret@127.0.0.1:", nobodys.number(), ",", server_->address()));
   EXPECT_OK(Publish(*sink, Messages(1))[0]);
 }
 
@@ -381,6 +440,7 @@ class RedisKillTest : public RedisSinkTest, public ::testing::WithParamInterface
 
 TEST_P(RedisKillTest, WhatWasConfirmedIsThereWhateverKillsTheServer) {
   constexpr std::size_t kKills = 5;
+  const bool dedupes = std::string(GetParam()).find("dedupe") != std::string::npos;
   // Two calls at a time, as a relay makes them.
   const auto sink = Make(GetParam());
   Producer producer(sink);
@@ -388,7 +448,9 @@ TEST_P(RedisKillTest, WhatWasConfirmedIsThereWhateverKillsTheServer) {
   for (std::size_t kill = 0; kill < kKills; ++kill) {
     const std::size_t before = producer.confirmed();
     ASSERT_TRUE(WaitFor([&] { return producer.confirmed() >= before + 200; }));
-    server_->process().Kill();
+    // Redis 7.0 that finds half a transaction at the end of its file leaves the half there, and
+    // adds it at the next start: no script can know of that.
+    dedupes ? server_->process().KillBetweenWrites() : server_->process().Kill();
     ASSERT_TRUE(server_->process().StartAgain());
   }
   const std::size_t before = producer.confirmed();
@@ -402,9 +464,7 @@ TEST_P(RedisKillTest, WhatWasConfirmedIsThereWhateverKillsTheServer) {
   }
   const std::set<std::string> distinct(arrived.begin(), arrived.end());
   const std::size_t duplicates = arrived.size() - distinct.size();
-  EXPECT_LE(duplicates, std::string(GetParam()).find("dedupe") == std::string::npos
-                            ? 2 * Producer::kWindow * kKills
-                            : 0u);
+  EXPECT_LE(duplicates, dedupes ? 0u : 2 * Producer::kWindow * kKills);
 }
 
 INSTANTIATE_TEST_SUITE_P(Redis, RedisKillTest,
@@ -463,9 +523,27 @@ TEST_F(RedisTlsTest, AServerOfAnotherNameIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("ostname mismatch"));
 }
 
+TEST_F(RedisTlsTest, AProbeTellsTheTlsPortFromTheOther) {
+  const auto way = [](const std::string& uri) { return RedisWay(SinkUri::Parse(uri).value()); };
+  const std::string options = "?tls_ca=" + server_->ca_file() + "&" + client_;
+  const testing::ProbeSteps steps(way(address_ + options));
+  EXPECT_OK(steps.status);
+  EXPECT_THAT(steps.ok.at("tls"), HasSubstr("by outbox test authority until 20"));
+  EXPECT_TRUE(testing::SpeaksTls(way("redis://" + server_->tls_address())));
+  EXPECT_EQ(way("redis://" + server_->tls_address())->instead, "write rediss:");
+}
+
+TEST_F(RedisTlsTest, SpeakingTlsToAPortInTheClearFailsClearly) {
+  const Status status = MakeUri("rediss://app:secret@" + server_->address())
+                            ->Open(Deadline::After(std::chrono::seconds(5)));
+  EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
+  EXPECT_THAT(status.hint(), HasSubstr("write redis:"));
+}
+
 TEST_F(RedisTlsTest, SpeakingInTheClearToATlsPortFailsClearly) {
   const Status status = MakeUri("redis://app:secret@" + server_->tls_address())->Open(Soon());
   EXPECT_EQ(status.disposition(), Disposition::kSinkDown);
+  EXPECT_THAT(status.hint(), HasSubstr("rediss:")) << status.ToString();
 }
 
 }  // namespace

@@ -18,10 +18,13 @@
 
 #include "outbox/sink.h"
 #include "outbox/status.h"
+#include "sink/net/way.h"
 #include "sink/uri.h"
 
 namespace outbox::sink {
 
 Result<std::shared_ptr<Sink>> MakeRedisSink(const SinkUri& uri);
+// How its servers are reached.
+Result<Way> RedisWay(const SinkUri& uri);
 
 }  // namespace outbox::sink

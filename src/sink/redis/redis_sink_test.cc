@@ -3,6 +3,7 @@
 #include "sink/redis/classify_error.h"
 #include "sink/redis/command.h"
 #include "sink/redis/options.h"
+#include "tests/support/certificates.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
@@ -28,7 +29,9 @@ Message Example() {
 // --- options ---
 
 TEST(RedisOptions, ReadTheAddress) {
-  const auto read = Read("rediss://me:hunter2@h1:1,h2/3?maxlen=1000&dedupe=10m&tls_ca=/ca.pem");
+  const testing::Certificates files;
+  const auto read =
+      Read("rediss://me:hunter2@h1:1,h2/3?maxlen=1000&dedupe=10m&tls_ca=" + files.File("ca.pem"));
   ASSERT_OK(read);
   EXPECT_EQ(read->user, "me");
   EXPECT_EQ(read->password, "hunter2");
@@ -40,7 +43,7 @@ TEST(RedisOptions, ReadTheAddress) {
   EXPECT_EQ(read->dedupe, std::chrono::minutes(10));
   ASSERT_TRUE(read->tls);
   EXPECT_TRUE(read->tls->verify);
-  EXPECT_EQ(read->tls->ca_file, "/ca.pem");
+  EXPECT_EQ(read->tls->ca_file, files.File("ca.pem"));
 }
 
 TEST(RedisOptions, DefaultToTheTopicAndKeepEverything) {
@@ -55,12 +58,14 @@ TEST(RedisOptions, DefaultToTheTopicAndKeepEverything) {
 
 TEST(RedisOptions, NameEveryProblem) {
   const Status status =
-      Read("redis://me:hunter2@h/x?maxlen=1&maxlen_exact=2&password=p&tls_ca=/ca&body=xml").error();
+      Read("redis://me:hunter2@h/x?maxlen=1&maxlen_exact=2&password=p&tls_ca=/ca&body=xml&stream=")
+          .error();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("the database after the host"), HasSubstr("maxlen_exact"),
-                    HasSubstr("password: is in the address already"), HasSubstr("'tls_ca'"),
-                    HasSubstr("body: is not one of"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(
+      status.message(),
+      AllOf(HasSubstr("the database after the host"), HasSubstr("maxlen_exact"),
+            HasSubstr("password: is in the address already"), HasSubstr("'tls_ca'"),
+            HasSubstr("is not one of"), HasSubstr("stream: is empty"), Not(HasSubstr("hunter2"))));
 }
 
 // --- commands ---
@@ -124,12 +129,16 @@ TEST(ClassifyRedisError, TellsTheServersStateFromTheMessagesFault) {
       {"ERR max number of clients reached", Code::kUnavailable, Disposition::kSinkDown},
       {"NOAUTH Authentication required.", Code::kPermission, Disposition::kSinkDown},
       {"WRONGPASS invalid username-password pair", Code::kPermission, Disposition::kSinkDown},
-      {"NOPERM this user has no permissions", Code::kPermission, Disposition::kSinkDown},
+      {"NOPERM User app has no permissions to run the 'xadd' command", Code::kPermission,
+       Disposition::kSinkDown},
+      {"ERR ACL failure in script: User app has no permissions to run the 'xadd' command",
+       Code::kPermission, Disposition::kSinkDown},
+      {"NOPERM No permissions to access a key", Code::kPermission, Disposition::kRetry},
       {"DENIED Redis is running in protected mode", Code::kPermission, Disposition::kSinkDown},
       {"ERR AUTH <password> called without any password configured", Code::kPermission,
        Disposition::kSinkDown},
       {"WRONGTYPE Operation against a key holding the wrong kind of value", Code::kRejected,
-       Disposition::kPermanent},
+       Disposition::kRetry},
       {"ERR Protocol error: invalid bulk length", Code::kRejected, Disposition::kPermanent},
       {"MOVED 3999 127.0.0.1:6381", Code::kRejected, Disposition::kRetry},
       {"NOSCRIPT No matching script.", Code::kRejected, Disposition::kRetry},

@@ -61,8 +61,9 @@ StoredMessage Shown(const StoredMessage& row, const ListFilter& filter) {
   return shown;
 }
 
-bool Repairable(const StoredMessage& row, bool never_tried_too) {
+bool Repairable(const StoredMessage& row, bool never_tried_too, Timestamp now) {
   if (row.status == MessageStatus::kDead) return true;
+  if (row.status == MessageStatus::kProcessing) return row.locked_until && *row.locked_until < now;
   return row.status == MessageStatus::kPending && (never_tried_too || row.message.attempt > 0);
 }
 
@@ -170,7 +171,7 @@ std::vector<std::int64_t> MemoryInspectStore::Targets(const Scope& scope,
                                                       bool never_tried_too) const {
   std::vector<std::int64_t> seqs;
   for (const auto& [seq, row] : store_.rows_) {
-    if (!InScope(row, scope) || !Repairable(row, never_tried_too)) continue;
+    if (!InScope(row, scope) || !Repairable(row, never_tried_too, store_.Now())) continue;
     const auto& filter = target.filter;
     const bool wanted =
         filter
@@ -214,8 +215,10 @@ Result<RepairResult> MemoryInspectStore::RepairOne(const Scope& scope, const Uui
   const std::lock_guard lock(store_.mutex_);
   for (const auto& [seq, row] : store_.rows_) {
     if (row.message.id != id || !InScope(row, scope)) continue;
-    RepairResult result{.outcome = RepairResult::Outcome::kRefused, .status = row.status};
-    if (Repairable(row, kind == Kind::kDelete)) {
+    RepairResult result{.outcome = RepairResult::Outcome::kRefused,
+                        .status = row.status,
+                        .locked_until = row.locked_until};
+    if (Repairable(row, kind == Kind::kDelete, store_.Now())) {
       result.outcome = RepairResult::Outcome::kDone;
       Change(kind, seq);
       if (audit != nullptr) Record(kind, *audit, 1);

@@ -1,7 +1,11 @@
 #include "store/postgres/address.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <regex>
 #include <string_view>
 
@@ -39,9 +43,80 @@ std::string TakePrepare(std::string& text) {
   return value;
 }
 
+// Between "://" and the path of a URL.
+std::string_view Authority(std::string_view url) {
+  const std::size_t start = url.find("://") + 3;
+  return url.substr(start, url.find('/', start) - start);
+}
+
+// What libpq would take for something else, and show.
+Status CheckPassword(std::string_view url) {
+  const std::string_view authority = Authority(url);
+  const std::size_t at = authority.find('@');
+  if (at != authority.rfind('@')) {
+    return Status::Invalid("database address: there are two '@' before the host")
+        .WithHint("write one that belongs to the password as %40");
+  }
+  if (at == std::string_view::npos && url.substr(0, url.find('?')).find('@') != std::string::npos) {
+    return Status::Invalid("database address: there is a '/' before the '@'")
+        .WithHint("write one that belongs to the password as %2F");
+  }
+  return Status::Ok();
+}
+
+// libpq finds out when it connects, and quotes it: what it takes for a port may be half a password.
+Status CheckPorts(const std::string& ports) {
+  for (const std::string& port : base::Split(ports, ',')) {
+    if (port.empty()) continue;
+    int number = 0;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (error == std::errc() && end == port.data() + port.size() && number >= 1 &&
+        number <= 65535) {
+      continue;
+    }
+    return Status::Invalid("database address: port: not a number from 1 to 65535")
+        .WithHint("in a URL, write / : @ and % of a password as %2F, %3A, %40 and %25");
+  }
+  return Status::Ok();
+}
+
+// Says in our own words what libpq does not like of `conninfo`: it quotes what it stumbled over,
+// which may be a part of a password.
+Status ExplainParse(std::string_view conninfo, const std::string& reason) {
+  static const std::regex kUnknownOption(
+      R"re(invalid (?:connection option|URI query parameter:) "([a-z_]+)")re");
+  const bool url = IsUrl(conninfo);
+  std::string what = url ? "it is not a valid URL" : "it is not a list of option=value";
+  std::smatch match;
+  if (std::regex_search(reason, match, kUnknownOption)) {
+    const std::string option = match[1];
+    // Behind a password that ends too early there is the rest of it.
+    const bool shown =
+        url ? conninfo.find('@') == std::string_view::npos ||
+                  Authority(conninfo).find('@') != std::string_view::npos
+            : std::min(conninfo.find(option), conninfo.size()) < conninfo.find("password");
+    what = shown ? base::StrCat("libpq knows no option '", option, "'")
+                 : "there is an option that libpq does not know";
+  } else if (reason.starts_with("invalid percent-encoded token")) {
+    what = "a '%' is not followed by two hexadecimal digits";
+  } else if (reason.starts_with("missing \"=\" after")) {
+    what = "there is an option without a value";
+  } else if (reason.starts_with("unterminated quoted string")) {
+    what = "there is a quote that does not end";
+  }
+  return Status::Invalid(base::StrCat("database address: ", what))
+      .WithHint(url ? "write postgres://user@host:port/database; / : @ and % of a password as %2F, "
+                      "%3A, %40 and %25"
+                    : "write \"host=… dbname=…\", a value with spaces in single quotes; or "
+                      "postgres://user@host:port/database");
+}
+
 bool IsLoopback(const std::string& host) {
-  return host.empty() || host[0] == '/' || host[0] == '@' || host == "localhost" ||
-         host.starts_with("127.") || host == "::1";
+  if (host.empty() || host[0] == '/' || host[0] == '@' || host == "localhost") return true;
+  in_addr four{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six{};
+  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
 }  // namespace
@@ -53,25 +128,23 @@ Result<Address> Address::Parse(const std::string& text) {
     return Status::Invalid(base::StrCat("database address: prepare is '",
                                         base::CleanError(prepare, 40), "', not auto or off"));
   }
+  if (IsUrl(conninfo)) OUTBOX_RETURN_IF_ERROR(CheckPassword(conninfo));
   char* error = nullptr;
   const ConninfoHandle options(PQconninfoParse(conninfo.c_str(), &error));
   if (options == nullptr) {
     const std::string reason = error != nullptr ? error : "out of memory";
     PQfreemem(error);
-    return Status::Invalid(
-               base::StrCat("database address: ", base::CleanError(base::Trim(reason), 200)))
-        .WithHint("write postgres://user@host:port/database or \"host=… dbname=…\"");
+    return ExplainParse(conninfo, reason);
   }
   Address address;
   address.prepare_ = prepare != "off";
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
     if (option->val != nullptr) address.parameters_.emplace_back(option->keyword, option->val);
   }
+  OUTBOX_RETURN_IF_ERROR(CheckPorts(address.Given("port")));
   for (const auto& standard : kDefaults) {
-    const bool given =
-        std::any_of(address.parameters_.begin(), address.parameters_.end(),
-                    [&](const auto& parameter) { return parameter.first == standard.first; });
-    if (!given) address.parameters_.emplace_back(standard.first, standard.second);
+    if (address.Given(standard.first).empty())
+      address.parameters_.emplace_back(standard.first, standard.second);
   }
   std::erase_if(address.parameters_,
                 [](const auto& parameter) { return parameter.first == "client_encoding"; });
@@ -79,10 +152,15 @@ Result<Address> Address::Parse(const std::string& text) {
   return address;
 }
 
-std::string Address::Effective(const std::string& keyword) const {
+std::string Address::Given(std::string_view keyword) const {
   for (const auto& [name, value] : parameters_) {
     if (name == keyword) return value;
   }
+  return "";
+}
+
+std::string Address::Effective(const std::string& keyword) const {
+  if (std::string given = Given(keyword); !given.empty()) return given;
   const ConninfoHandle defaults(PQconndefaults());
   for (const PQconninfoOption* option = defaults.get();
        option != nullptr && option->keyword != nullptr; ++option) {
@@ -92,6 +170,10 @@ std::string Address::Effective(const std::string& keyword) const {
 }
 
 std::string Address::description() const {
+  const std::string service = Effective("service");
+  if (!service.empty() && Given("host").empty() && Given("hostaddr").empty()) {
+    return base::StrCat("service ", service);
+  }
   const std::string host = Effective("host").empty() ? Effective("hostaddr") : Effective("host");
   const std::string database =
       Effective("dbname").empty() ? Effective("user") : Effective("dbname");
@@ -99,6 +181,9 @@ std::string Address::description() const {
 }
 
 bool Address::local() const {
+  // A service file may name any server, also beside a host in the address: hostaddr counts first.
+  const bool service = !Effective("service").empty();
+  if (service && Given("hostaddr").empty()) return false;
   const std::string hosts =
       Effective("hostaddr").empty() ? Effective("host") : Effective("hostaddr");
   const auto all = base::Split(hosts, ',');

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "tests/support/matchers.h"
 
 namespace outbox::store::postgres {
@@ -12,6 +14,45 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
+
+TEST(Address, RefusesAPasswordThatLibpqWouldTakeForAHost) {
+  const Status status = Address::Parse("postgres://shop:hun@ter2@db/shop").error();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.message().find("ter2"), std::string::npos);
+  EXPECT_NE(status.hint().find("%40"), std::string::npos);
+  EXPECT_TRUE(Address::Parse("postgres://shop:hun%40ter2@db/shop?application_name=a@b").ok());
+}
+
+TEST(Address, ErrorsQuoteNoPartOfAPassword) {
+  const struct {
+    const char* address;
+    const char* said;
+  } kCases[] = {
+      {"postgres://u:zq/xk@h/db", "'/' before the '@'"},
+      {"postgres://u:zq/a?xk@h/db", "not a valid URL"},
+      {"postgres://u:zq/a?xk=zq@h/db", "an option that libpq does not know"},
+      {"postgres://u:zq/db", "port"},
+      {"postgres://u:p@h:zq/db", "port"},
+      {"postgres://u:zq%xk@h/db", "hexadecimal"},
+      {"host=h password=zq xk", "an option without a value"},
+      {"host=h password=zq xk=zq", "an option that libpq does not know"},
+      {"host=h password='zq", "a quote that does not end"},
+      {"host=h port=zq", "port"},
+  };
+  for (const auto& each : kCases) {
+    const Status status = Address::Parse(each.address).error();
+    EXPECT_THAT(status, HasCode(Code::kInvalidArgument)) << each.address;
+    EXPECT_THAT(status.message(), HasSubstr(each.said)) << each.address;
+    EXPECT_FALSE(status.hint().empty()) << each.address;
+    for (const std::string& text : {status.ToString(), status.message(), status.hint()}) {
+      EXPECT_THAT(text, Not(HasSubstr("zq"))) << each.address;
+      EXPECT_THAT(text, Not(HasSubstr("xk"))) << each.address;
+    }
+  }
+  EXPECT_OK(Address::Parse("postgres://u:a%2Fb@h:1,h2:65535/db?application_name=a@b"));
+  EXPECT_OK(Address::Parse("postgres://h/db?application_name=a@b"));
+  EXPECT_OK(Address::Parse("postgres://u:p@h/d@b"));
+}
 
 TEST(Address, TakesOurSettingOutOfAUrl) {
   for (const char* url : {"postgres://h/db?prepare=off", "postgres://h/db?prepare=off&port=7",
@@ -46,6 +87,20 @@ TEST(Address, KnowsWhatIsLocal) {
   EXPECT_TRUE(Address::Parse("postgres://localhost/db")->local());
   EXPECT_FALSE(Address::Parse("postgres://db.example/db")->local());
   EXPECT_FALSE(Address::Parse("postgres://localhost,db.example/db")->local());
+  EXPECT_TRUE(Address::Parse("postgres://[::1]/db")->local());
+  EXPECT_FALSE(Address::Parse("postgres://127.0.0.1.example.com/db")->local());
+  EXPECT_FALSE(Address::Parse("host=localhost hostaddr=192.0.2.1")->local());
+}
+
+TEST(Address, WhatAServiceFileDecidesIsNotLocal) {
+  EXPECT_FALSE(Address::Parse("service=prod")->local());
+  EXPECT_EQ(Address::Parse("service=prod")->description(), "service prod");
+  EXPECT_FALSE(Address::Parse("service=prod host=localhost")->local())
+      << "the file may have a hostaddr";
+  EXPECT_TRUE(Address::Parse("service=prod hostaddr=127.0.0.1")->local());
+  setenv("PGSERVICE", "prod", 1);
+  EXPECT_FALSE(Address::Parse("dbname=shop")->local());
+  unsetenv("PGSERVICE");
 }
 
 TEST(Address, RefusesWhatLibpqDoesNotKnow) {
@@ -53,6 +108,8 @@ TEST(Address, RefusesWhatLibpqDoesNotKnow) {
   EXPECT_THAT(unknown, HasCode(Code::kInvalidArgument));
   EXPECT_THAT(unknown.error().message(), HasSubstr("colour"));
   EXPECT_THAT(unknown.error().message(), Not(HasSubstr("secret")));
+  EXPECT_THAT(Address::Parse("host=h colour=blue password=x").error().message(),
+              HasSubstr("colour"));
   EXPECT_THAT(Address::Parse("postgres://h/db?prepare=perhaps"), HasCode(Code::kInvalidArgument));
 }
 

@@ -10,6 +10,7 @@ namespace outbox::store::postgres {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using BackendTest = PostgresTest;
 
@@ -69,6 +70,24 @@ TEST_F(BackendTest, ASessionThatLostItsConnectionDoesNotGoOnOutsideItsTransactio
   session.Rollback();
 }
 
+TEST_F(BackendTest, AStatementOfASessionDoesNotOutlastItsTransactionsDeadline) {
+  sql_->Run("CREATE TABLE busy (id int)");
+  sql_->Run("BEGIN");
+  sql_->Run("LOCK TABLE busy IN SHARE MODE");
+  auto opened = backend_->OpenSession(Soon());
+  ASSERT_OK(opened);
+  Session& session = **opened;
+  ASSERT_OK(session.Begin(Deadline::After(std::chrono::milliseconds(300))));
+  EXPECT_THAT(session.executor().Execute("INSERT INTO busy VALUES (1)", {}),
+              HasCode(Code::kDeadline));
+  session.Rollback();
+  sql_->Run("COMMIT");
+  ASSERT_OK(session.Begin());
+  EXPECT_OK(session.Execute("INSERT INTO busy VALUES (2)"));
+  EXPECT_OK(session.Commit());
+  EXPECT_EQ(Value("SELECT string_agg(id::text, ',') FROM busy"), "2");
+}
+
 TEST_F(BackendTest, ASilentServerDoesNotHoldACallerPastItsDeadline) {
   // A port that accepts and never answers.
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -86,6 +105,32 @@ TEST_F(BackendTest, ASilentServerDoesNotHoldACallerPastItsDeadline) {
   EXPECT_THAT(store, HasCode(Code::kDeadline));
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
   close(listener);
+}
+
+TEST_F(BackendTest, OurSessionsChooseTheirIsolation) {
+  sql_->Run("ALTER DATABASE " + database_ +
+            " SET default_transaction_isolation = 'repeatable read'");
+  auto session = backend_->OpenSession(Soon());
+  ASSERT_OK(session);
+  ASSERT_OK((*session)->Begin());
+  const auto level = (*session)->executor().Execute("SHOW transaction_isolation", {});
+  ASSERT_OK(level);
+  EXPECT_EQ(level->at(0).at(0), "read committed");
+  PlainConnection plain(url_);
+  EXPECT_EQ(plain.Run("SHOW transaction_isolation"), "repeatable read") << "what others have";
+}
+
+TEST_F(BackendTest, AnAlteredTableCostsARelayOneTry) {
+  Insert(2);
+  const auto store = OpenRelay();
+  ASSERT_EQ(Next(*store, Batch(1))->messages().size(), 1U);
+  sql_->Run("ALTER TABLE orders_outbox ALTER COLUMN headers TYPE jsonb USING headers::jsonb");
+  const auto failed = store->Next(Batch(1), Soon());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().disposition(), Disposition::kRetry);
+  EXPECT_THAT(failed.error().hint(), Not(HasSubstr("PostgreSQL 13")));
+  sql_->Run("ALTER TABLE orders_outbox ALTER COLUMN headers TYPE json USING headers::json");
+  EXPECT_EQ(Next(*store, Batch(1))->messages().size(), 1U);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "message/table_name.h"
 #include "sql/postgres.h"
 #include "store/postgres/postgres_fixture.h"
@@ -33,6 +35,11 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(claim, HasSubstr("Index Scan using orders_outbox_claim"));
     EXPECT_THAT(claim, Not(HasSubstr("Sort")));
     EXPECT_THAT(claim, Not(HasSubstr("Seq Scan")));
+    const std::string transaction =
+        Plan(sql::postgres::kClaimTransaction, "'-infinity', 0, 100, 5, NULL, NULL, NULL, 70000");
+    EXPECT_THAT(transaction, HasSubstr("Index Scan using orders_outbox_claim"));
+    EXPECT_THAT(transaction, Not(HasSubstr("Sort")));
+    EXPECT_THAT(transaction, Not(HasSubstr("Seq Scan")));
     const std::string settle =
         Plan(sql::postgres::kSettle,
              "'{0190b5c0-0000-7000-8000-000000000001}', '{0}', '{0}', '{\"\"}', 't', true");
@@ -66,6 +73,21 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(candidates, Not(HasSubstr("hashed")));
     EXPECT_THAT(candidates, Not(HasSubstr("Sort")));
     EXPECT_THAT(candidates, Not(HasSubstr("Seq Scan")));
+    for (const std::string_view query :
+         {sql::postgres::kClaimDelivery, sql::postgres::kClaimDeliveryNoted}) {
+      const std::string deliveries =
+          Plan(query, "'t', 60000, '-infinity', 0, 100, 5, 'hook', 200, '{a}', 50");
+      EXPECT_THAT(deliveries, HasSubstr("Tid Scan on orders_outbox_delivery"));
+      EXPECT_THAT(deliveries, HasSubstr("using orders_outbox_delivery_claim"));
+      EXPECT_THAT(deliveries, HasSubstr("using orders_outbox_delivery_order"));
+      EXPECT_THAT(deliveries, HasSubstr("hashed SubPlan")) << "the keys, once";
+      EXPECT_THAT(deliveries, Not(HasSubstr("Seq Scan")));
+    }
+    const std::string left_behind = Plan(sql::postgres::kCompleteCandidates, "0, 100, true");
+    EXPECT_THAT(left_behind, HasSubstr("Index Scan using orders_outbox_claim"));
+    EXPECT_THAT(left_behind, HasSubstr("using orders_outbox_delivery_pkey"));
+    EXPECT_THAT(left_behind, Not(HasSubstr("hashed")));
+    EXPECT_THAT(left_behind, Not(HasSubstr("Sort")));
     EXPECT_THAT(Plan(sql::postgres::kNoteCutOff, "'{\"(0,1)\"}', 'rabbit'"),
                 HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(Plan(sql::postgres::kSplitLease, "'t', 60000, 5, '{\"(0,1)\"}'"),
@@ -88,6 +110,30 @@ TEST_F(ClaimPlanTest, GoesByIndexAndCtidWithManyRows) {
       "UPDATE orders_outbox SET status = 'delivered', processed_at = now() WHERE seq % 2 = 0");
   sql_->Run("VACUUM ANALYZE orders_outbox");
   ExpectGoodPlans();
+}
+
+TEST_F(ClaimPlanTest, AClaimLooksAtNoMoreDeliveriesThanAPageOfThem) {
+  constexpr int kPage = 500;
+  Insert(20'000);
+  sql_->Run(
+      "INSERT INTO orders_outbox_delivery (id, destination, seq, order_key, available_at) SELECT "
+      "id, 'hook', seq, 'stuck', CASE seq WHEN 1 THEN now() + interval '1h' ELSE now() END FROM "
+      "orders_outbox");
+  const auto table = message::TableName::Parse(kTable, "public").value();
+  for (const std::string_view query :
+       {sql::postgres::kClaimDelivery, sql::postgres::kClaimDeliveryNoted}) {
+    PlainConnection connection(url_);
+    connection.Run(std::string(sql::postgres::kPinPlans));
+    connection.Run("PREPARE s AS " + Statement(table, query).text);
+    const std::string plan =
+        connection.Table(base::StrCat("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "
+                                      "EXECUTE s ('t', 1, '-infinity', 0, 100, 5, 'hook', ",
+                                      kPage, ", '{stuck}', 50)"));
+    const std::regex count("(rows=|loops=|Filter: )([0-9]+)");
+    for (std::sregex_iterator i(plan.begin(), plan.end(), count), end; i != end; ++i) {
+      EXPECT_LE(std::stoi((*i)[2]), kPage) << plan;
+    }
+  }
 }
 
 TEST_F(ClaimPlanTest, WithoutPinnedPlansAnEmptyTableIsReadFromEndToEnd) {

@@ -21,6 +21,7 @@ std::vector<DueRow> InDueOrder(const Rows& rows) {
   std::vector<DueRow> order;
   order.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
+    if (rows.null(row, MessageColumns::kId)) continue;  // nothing was claimed
     order.push_back(
         {rows.Int8(row, MessageColumns::kAvailableAt), rows.Int8(row, MessageColumns::kSeq), row});
   }
@@ -32,6 +33,7 @@ std::vector<DueRow> InDueOrder(const Rows& rows) {
 
 Message ClaimedMessages::Read(int row) const {
   Message message = ReadMessage(rows_, row, table_);
+  message.destination = destination_;
   message.in_doubt = rows_.Bool(row, ClaimColumns::kInDoubt);
   return message;
 }
@@ -47,23 +49,31 @@ const std::vector<Message>& ClaimedMessages::get() const {
   return messages_;
 }
 
-Found ReadClaimed(Rows claimed, const std::string& table, int attempts_more) {
+Found ReadClaimed(Rows claimed, const std::string& table, const std::string& destination,
+                  int attempts_more) {
   Found found;
-  found.messages = std::make_unique<ClaimedMessages>(std::move(claimed), table, attempts_more);
+  found.messages =
+      std::make_unique<ClaimedMessages>(std::move(claimed), table, destination, attempts_more);
   const Rows& rows = found.messages->rows();
   found.rows.reserve(static_cast<std::size_t>(rows.size()));
   if (rows.size() > 0 && rows.columns() > ClaimColumns::kClaimedAt) {
     found.claimed_at = rows.Time(0, ClaimColumns::kClaimedAt);
   }
+  const bool deliveries = rows.columns() > ClaimColumns::kOrdered;
+  if (deliveries && !rows.null(0, ClaimColumns::kLookedAt)) {
+    found.looked = {rows.Time(0, ClaimColumns::kLookedAt), rows.Int8(0, ClaimColumns::kLookedSeq)};
+  }
   for (const auto& [available_at, seq, row] : InDueOrder(rows)) {
     const Tid tid = rows.TidAt(row, ClaimColumns::kTid);
+    const bool ordered = deliveries && rows.Bool(row, ClaimColumns::kOrdered);
     if (rows.Bool(row, ClaimColumns::kExhausted)) {
+      if (ordered) found.exhausted_keys.emplace_back(rows.Text(row, MessageColumns::kKey));
       found.exhausted.push_back(found.messages->Read(row));
       found.exhausted_tids.push_back(tid);
       continue;
     }
     found.messages->Add(row);
-    found.rows.push_back({.seq = seq, .tid = tid});
+    found.rows.push_back({.seq = seq, .tid = tid, .ordered = ordered});
     found.last = {wire::ToTimestamp(available_at), seq};
     found.any_in_doubt = found.any_in_doubt || rows.Bool(row, ClaimColumns::kInDoubt);
   }

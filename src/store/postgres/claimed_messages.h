@@ -9,13 +9,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "outbox/message.h"
 #include "store/postgres/rows.h"
-#include "store/postgres/scan_floor.h"
 #include "store/postgres/settlement.h"
+#include "store/scan_floor.h"
 
 namespace outbox::store::postgres {
 
@@ -25,15 +26,23 @@ struct ClaimColumns {
     kTid = MessageColumns::kCount,
     kExhausted,
     kInDoubt,
-    kClaimedAt,  // in those that keep a history of attempts
+    kClaimedAt,  // in those of deliveries, and those that keep a history of attempts
+    // Deliveries only: whether there is an order, and how far it looked.
+    kOrdered,
+    kLookedAt,
+    kLookedSeq,
   };
 };
 
 class ClaimedMessages {
  public:
-  // `table` is for Message::table; `attempts_more` are those that the rows do not count yet.
-  ClaimedMessages(Rows rows, std::string table, int attempts_more)
-      : rows_(std::move(rows)), table_(std::move(table)), attempts_more_(attempts_more) {}
+  // `table` and `destination` are for the messages; `attempts_more` are those that the rows do not
+  // count yet.
+  ClaimedMessages(Rows rows, std::string table, std::string destination, int attempts_more)
+      : rows_(std::move(rows)),
+        table_(std::move(table)),
+        destination_(std::move(destination)),
+        attempts_more_(attempts_more) {}
 
   const Rows& rows() const noexcept { return rows_; }
   void Add(int row) { order_.push_back(row); }
@@ -46,6 +55,7 @@ class ClaimedMessages {
  private:
   const Rows rows_;
   const std::string table_;
+  const std::string destination_;
   const int attempts_more_;
   std::vector<int> order_;
   mutable std::once_flag made_;
@@ -60,10 +70,14 @@ struct Found {
   bool any_in_doubt = false;
   std::vector<Message> exhausted;
   std::vector<Tid> exhausted_tids;
-  Timestamp claimed_at{};  // where a history of attempts is kept
+  std::vector<std::string> exhausted_keys;  // of ordered deliveries
+  Timestamp claimed_at{};                   // where a history of attempts is kept
+  // Where a scan of deliveries ended, unless that was the end of what is due.
+  std::optional<ScanPosition> looked;
 };
 
-// `table` and `attempts_more` as ClaimedMessages'.
-Found ReadClaimed(Rows rows, const std::string& table, int attempts_more);
+// As the constructor of ClaimedMessages.
+Found ReadClaimed(Rows rows, const std::string& table, const std::string& destination,
+                  int attempts_more);
 
 }  // namespace outbox::store::postgres

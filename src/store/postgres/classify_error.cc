@@ -27,17 +27,23 @@ constexpr std::string_view kMigrateHint =
 constexpr std::string_view kNameTakenHint =
     "something else has that name: rename it, or choose another name for the table";
 constexpr std::string_view kLoginHint = "check user, password and pg_hba.conf";
-constexpr std::string_view kServerHint = "the database is not ready; it is tried again";
+// Our own sessions choose the level; behind a pooler there are none.
+constexpr std::string_view kIsolationHint =
+    "behind a pooler: ALTER ROLE … SET default_transaction_isolation = 'read committed'";
+constexpr std::string_view kServerHint =
+    "the database is not ready: it starts, stops or is overloaded";
 
 // A single state stands before its class: the first match counts.
 constexpr std::array kRules{
     Rule{"08", Code::kUnavailable, kRetry, kServerHint},
     Rule{"0A", Code::kInternal, kPermanent,
-         "this server is too old; PostgreSQL 13 or newer is needed"},
+         "the server can not do this; PostgreSQL 13 or newer is needed"},
     Rule{"21", Code::kInternal, kPermanent, ""},
     Rule{"22", Code::kInvalidArgument, kPermanent, ""},
     Rule{"23", Code::kInvalidArgument, kPermanent, ""},
-    Rule{"25006", Code::kUnavailable, kRetry, "the server is read-only, perhaps a standby"},
+    Rule{"25006", Code::kUnavailable, kRetry,
+         "the server is read-only, perhaps a standby; or default_transaction_read_only is on for "
+         "this role or database"},
     Rule{"25P02", Code::kTransactionAborted, kPermanent, "roll the transaction back"},
     Rule{"25P03", Code::kUnavailable, kRetry, "raise idle_in_transaction_session_timeout"},
     Rule{"25", Code::kInternal, kPermanent, ""},
@@ -46,6 +52,7 @@ constexpr std::array kRules{
     Rule{"3D", Code::kNotFound, kPermanent, "check the database name in the address"},
     Rule{"3F", Code::kNotFound, kPermanent, kMigrateHint},
     Rule{"40003", Code::kUnavailable, kInDoubt, ""},
+    Rule{"40001", Code::kConflict, kRetry, kIsolationHint},
     Rule{"40", Code::kConflict, kRetry, ""},
     Rule{"42501", Code::kPermission, kPermanent, kGrantHint},
     Rule{"42P01", Code::kNotFound, kPermanent, kMigrateHint},
@@ -65,6 +72,9 @@ constexpr std::array kRules{
     Rule{"P0", Code::kInvalidArgument, kPermanent, ""},
     Rule{"XX", Code::kInternal, kRetry, "the server reports an internal error; see its log"},
 };
+
+// Shared with whatever else a server does not support.
+constexpr std::string_view kStalePlan = "0A000";
 
 constexpr Rule kUnknown{"", Code::kInternal, kPermanent, ""};
 
@@ -91,6 +101,14 @@ Status ClassifyError(std::string_view sqlstate, std::string_view message, std::s
 }
 
 Status ClassifyResult(const PGresult* result) {
+  // The message may be in any language; the name of the function is not.
+  if (Field(result, PG_DIAG_SQLSTATE) == kStalePlan &&
+      Field(result, PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery") {
+    return Status::Retry(Code::kUnavailable,
+                         "PostgreSQL: the table was altered; the statement has to be planned anew")
+        .WithHint("it is tried again with a new connection")
+        .WithNative(std::string(kStalePlan));
+  }
   return ClassifyError(Field(result, PG_DIAG_SQLSTATE), Field(result, PG_DIAG_MESSAGE_PRIMARY),
                        base::CleanError(Field(result, PG_DIAG_MESSAGE_HINT), kMessageBytesMax));
 }
@@ -102,6 +120,12 @@ Status ClassifyConnectFailure(std::string_view message) {
   if (std::regex_search(message.data(), message.data() + message.size(), match, kServerError)) {
     return ClassifyError(match[1].str(), match[2].str());
   }
+  // It quotes the value, which may be half a password.
+  static const std::regex kBadValue(R"re(invalid .* for connection option "([a-z_]+)")re");
+  if (std::regex_search(message.data(), message.data() + message.size(), match, kBadValue)) {
+    return Status::Invalid(
+        base::StrCat("database address: ", match[1].str(), ": not a valid value"));
+  }
   const std::string_view first_line = base::Trim(message.substr(0, message.find('\n')));
   return Status::Retry(Code::kUnavailable, base::StrCat("PostgreSQL can not be reached: ",
                                                         base::CleanError(first_line, 200)))
@@ -110,6 +134,14 @@ Status ClassifyConnectFailure(std::string_view message) {
 
 bool IsForeignPreparedStatement(std::string_view sqlstate) noexcept {
   return sqlstate == "26000" || sqlstate == "42P05";
+}
+
+bool IsStalePlan(const Status& status) noexcept {
+  return status.native() == kStalePlan && status.disposition() == Disposition::kRetry;
+}
+
+bool IsLockFailure(std::string_view sqlstate) noexcept {
+  return sqlstate == "55P03" || sqlstate == "40P01";
 }
 
 }  // namespace outbox::store::postgres

@@ -23,4 +23,11 @@ Status ClassifyConnectFailure(std::string_view message);
 // sessions through a pooler.
 bool IsForeignPreparedStatement(std::string_view sqlstate) noexcept;
 
+// True when a prepared statement gives other columns than when it was prepared: its table was
+// altered. Only a new connection, or a statement of another name, helps.
+bool IsStalePlan(const Status& status) noexcept;
+
+// True when a lock was not to be had: in time, or at all (a deadlock).
+bool IsLockFailure(std::string_view sqlstate) noexcept;
+
 }  // namespace outbox::store::postgres

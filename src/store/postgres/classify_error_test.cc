@@ -82,5 +82,12 @@ TEST(ClassifyError, ReadsTheStateOfARefusedConnection) {
   EXPECT_EQ(away.disposition(), Disposition::kRetry);
 }
 
+TEST(ClassifyError, AValueThatLibpqRefusesIsNotQuoted) {
+  const Status bad = ClassifyConnectFailure(
+      "invalid integer value \"sekret\" for connection option \"connect_timeout\"\n");
+  EXPECT_EQ(bad.code(), Code::kInvalidArgument);
+  EXPECT_EQ(bad.message(), "database address: connect_timeout: not a valid value");
+}
+
 }  // namespace
 }  // namespace outbox::store::postgres

@@ -76,6 +76,11 @@ bool Connection::Healthy() {
   return true;
 }
 
+std::string Connection::encoding() const {
+  const char* name = PQparameterStatus(handle_.get(), "server_encoding");
+  return name != nullptr ? name : "";
+}
+
 TransactionState Connection::transaction_state() const noexcept {
   switch (PQtransactionStatus(handle_.get())) {
     case PQTRANS_INTRANS:
@@ -144,6 +149,7 @@ Status Connection::PollConnect(Deadline deadline) {
 Status Connection::Greet(Deadline deadline) {
   static const Statement kAsk(sql::postgres::kBackendPid);
   static const Statement kPin(sql::postgres::kPinPlans);
+  static const Statement kPinIsolation(sql::postgres::kPinIsolation);
   pooled_ = false;
   prepare_ = false;
   const Params none;
@@ -151,7 +157,13 @@ Status Connection::Greet(Deadline deadline) {
   auto answer = Finish(deadline);
   if (!answer.ok()) return answer.error();
   pooled_ = Rows(std::move(answer).value()).Int4(0, 0) != PQbackendPID(handle_.get());
-  if (pooled_ || plans_ == Plans::kFresh) return Status::Ok();
+  if (pooled_) return Status::Ok();
+  // Somebody behind a pooler that was not recognised would inherit it.
+  if (address_->prepare()) {
+    if (!Send(kPinIsolation, none)) return LostBeforeSending();
+    OUTBOX_RETURN_IF_ERROR(Finish(deadline).error());
+  }
+  if (plans_ == Plans::kFresh) return Status::Ok();
   if (!Send(kPin, none)) return LostBeforeSending();
   auto pinned = Finish(deadline);
   prepare_ = address_->prepare();
@@ -243,7 +255,10 @@ Result<Rows> Connection::Execute(const Statement& statement, const Params& param
     if (!Send(statement, params)) return LostBeforeSending();
     result = Finish(deadline);
   }
-  if (!result.ok()) return result.error();
+  if (!result.ok()) {
+    if (IsStalePlan(result.error())) Close();
+    return result.error();
+  }
   return Rows(std::move(result).value());
 }
 
@@ -265,6 +280,10 @@ Result<std::vector<Rows>> Connection::Pipeline(std::span<const Step> steps, Dead
   PQexitPipelineMode(handle_.get());
   if (status.ok()) return rows;
   if (IsForeignPreparedStatement(status.native())) prepare_ = false;
+  if (IsStalePlan(status)) {
+    Close();
+    return status;
+  }
   RollBackLeftover(deadline);
   return status;
 }

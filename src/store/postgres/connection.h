@@ -9,8 +9,11 @@
 //
 // Poolers. When the server process that answers is not the one the connection was greeted by, a
 // pooler (PgBouncer) sits between, and consecutive transactions may meet different server sessions.
-// Then no session state is used: no SET, and statements are sent unnamed. The same holds for
+// Then no session state is used: no SET, and statements are sent unnamed. The latter holds also for
 // `prepare=off` in the address, and from the moment a prepared statement turns out to be missing.
+//
+// Isolation. Sessions of our own are READ COMMITTED, whatever the role's default is: our statements
+// pass over rows that somebody holds, and would fail beside each other otherwise.
 //
 // Threads: one at a time; `session` may be read by any.
 #pragma once
@@ -68,6 +71,8 @@ class Connection {
   SessionId session() const noexcept { return session_.load(std::memory_order_acquire); }
   // True when a pooler was found in between. Known after Open.
   bool pooled() const noexcept { return pooled_; }
+  // How the database stores text: "UTF8", "LATIN1", …; "" when closed, or when a pooler hides it.
+  std::string encoding() const;
   TransactionState transaction_state() const noexcept;
 
   // Runs one statement. With `session`, only in that session: kUnavailable, kRetry otherwise.

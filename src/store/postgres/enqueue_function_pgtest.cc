@@ -98,6 +98,44 @@ TEST_F(EnqueueFunctionTest, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(Rows(), "1");
 }
 
+TEST_F(EnqueueFunctionTest, NamesTheFieldThatIsWrongAndWhatHelps) {
+  struct Case {
+    std::string argument;
+    std::string field;
+  };
+  const std::vector<Case> cases{
+      {"key => repeat('x', 256)", "key: has 256 bytes"},
+      {"namespace => repeat('x', 256)", "namespace: has 256 bytes"},
+      {"event_type => repeat('ä', 128)", "event_type: has 256 bytes"},
+      {"aggregate_type => repeat('x', 256)", "aggregate_type: has"},
+      {"aggregate_id => repeat('x', 256)", "aggregate_id: has"},
+      {"dedupe_key => repeat('x', 513)", "dedupe_key: has 513 bytes"},
+      {"event_version => 0", "event_version: 0 is below 1"},
+      {"id => '00000000-0000-0000-0000-000000000000'", "id: is the nil UUID"},
+      {"available_at => 'infinity'", "available_at: is not within"},
+      {"available_at => '-infinity'", "available_at: is not within"},
+      {"available_at => '10000-01-01 00:00:00+00'", "available_at: is not within"},
+      {"headers => '{\"\": 1}'", "headers: a name"},
+      {"headers => '{\"a\\r\\nb\": 1}'", "headers: a name"},
+      {"headers => jsonb_build_object(chr(127), 1)", "headers: a name"},
+      {"headers => jsonb_build_object(repeat('x', 256), 1)", "headers: a name"},
+  };
+  for (const Case& wrong : cases) {
+    EXPECT_THAT(sql_->Failure(Call("'a.b.c.v1', '{}', " + wrong.argument)),
+                AllOf(StartsWith("22023"), HasSubstr(wrong.field), HasSubstr(" | ")));
+  }
+  EXPECT_THAT(
+      sql_->Failure("SELECT outbox.enqueue_many('orders_outbox', '[{\"topic\": \"a.b.c.v1\","
+                    " \"payload\": 1, \"available_at\": \"infinity\"}]')"),
+      AllOf(StartsWith("22023"), HasSubstr("messages[0].available_at:")));
+  EXPECT_EQ(Rows(), "0");
+  sql_->Run(
+      Call("'a.b.c.v1', '{}', key => repeat('x', 255), headers => '{\"é\": \"a\\nb\"}',"
+           " available_at => '9999-12-31 23:59:59.999999+00'"));
+  sql_->Run(Call("'a.b.c.v1', '{}', headers => 'null', available_at => '0001-01-01 00:00:00+00'"));
+  EXPECT_EQ(Rows(), "2");
+}
+
 TEST_F(EnqueueFunctionTest, ATenantsDedupeKeyStartsWithItsId) {
   const std::string tenant = "0190b5c0-0000-7000-8000-000000000001";
   EXPECT_THAT(

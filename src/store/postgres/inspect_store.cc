@@ -94,7 +94,9 @@ PostgresInspectStore::PostgresInspectStore(std::shared_ptr<const Address> addres
       connection_(std::move(address), Plans::kFresh) {}
 
 Status PostgresInspectStore::Check(Deadline deadline) {
-  return RequireTable(connection_, table_, kReadAccess, deadline);
+  OUTBOX_RETURN_IF_ERROR(RequireTable(connection_, table_, kReadAccess, deadline));
+  all_rows_ = RequireAllRows(connection_, table_, deadline);
+  return all_rows_.code() == Code::kPermission ? Status::Ok() : all_rows_;
 }
 
 Result<Rows> PostgresInspectStore::Ask(const Scope& scope, std::string_view sql,
@@ -103,7 +105,10 @@ Result<Rows> PostgresInspectStore::Ask(const Scope& scope, std::string_view sql,
   static const Statement kSetScope(queries::kSetScope);
   static const Statement kCommit("COMMIT");
   const Statement statement(table_, sql);
-  if (!scope.tenant()) return connection_.Execute(statement, params, deadline);
+  if (!scope.tenant()) {
+    OUTBOX_RETURN_IF_ERROR(all_rows_);
+    return connection_.Execute(statement, params, deadline);
+  }
   const Params none;
   Params tenant;
   tenant.UuidOrNull(scope.tenant());
@@ -115,6 +120,7 @@ Result<Rows> PostgresInspectStore::Ask(const Scope& scope, std::string_view sql,
 
 Result<Rows> PostgresInspectStore::Do(const Scope& scope, const Change& change, Deadline deadline) {
   if (change.audit == nullptr) return Ask(scope, change.sql, change.params, deadline);
+  if (!scope.tenant()) OUTBOX_RETURN_IF_ERROR(all_rows_);
   OUTBOX_RETURN_IF_ERROR(connection_.Open(deadline));
   OUTBOX_RETURN_IF_ERROR(connection_.Run("BEGIN", deadline));
   Result<Rows> done = DoInTransaction(scope, change, deadline);
@@ -277,7 +283,8 @@ Result<RepairResult> PostgresInspectStore::RepairOne(const Scope& scope, const R
   const bool done = rows.Bool(0, 1);
   return RepairResult{
       .outcome = done ? RepairResult::Outcome::kDone : RepairResult::Outcome::kRefused,
-      .status = ParseMessageStatus(rows.Text(0, 0))};
+      .status = ParseMessageStatus(rows.Text(0, 0)),
+      .locked_until = rows.TimeOrNull(0, 2)};
 }
 
 Result<RepairResult> PostgresInspectStore::RetryOne(const Scope& scope, const Uuid& id,

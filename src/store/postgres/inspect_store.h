@@ -77,6 +77,9 @@ class PostgresInspectStore final : public InspectStore {
   const message::TableName table_;
   const std::string table_display_;
   Connection connection_;
+  // Why this role may not ask in everybody's scope; a role without that right still sees what it
+  // names a tenant for.
+  Status all_rows_;
 };
 
 }  // namespace outbox::store::postgres

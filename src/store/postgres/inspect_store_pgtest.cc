@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "message/table_name.h"
 #include "sql/postgres.h"
 #include "store/postgres/postgres_fixture.h"
@@ -293,6 +295,38 @@ TEST_F(LongTableTest, ATenantsRowsAreCountedAndPassedOverByIndexAlone) {
     EXPECT_THAT(list, HasSubstr("Index Scan Backward using orders_outbox_tenant_history"));
     EXPECT_THAT(list, Not(HasSubstr("Seq Scan")));
   }
+}
+
+TEST_F(InspectTest, DeadDeliveriesAreFoundByTheirSinks) {
+  Insert(50'000);
+  sql_->Run(
+      "UPDATE orders_outbox SET status = 'processing', locked_by = 'deliveries', available_at ="
+      " '9999-12-31 00:00:00+00' WHERE seq <= 20000");
+  sql_->Run(
+      "INSERT INTO orders_outbox_delivery (id, destination, seq, status, available_at, last_error)"
+      " SELECT id, d, seq, CASE WHEN dead THEN 'dead' ELSE 'pending' END,"
+      " CASE WHEN dead THEN 'infinity' ELSE now() END, CASE WHEN dead THEN 'refused' END"
+      " FROM orders_outbox, unnest('{hook,rabbit}'::text[]) AS d,"
+      " LATERAL (SELECT d = 'hook' AND seq % 100 = 0) AS s (dead) WHERE seq <= 20000");
+  for (const char* analyze : {"SELECT 1", "ANALYZE orders_outbox, orders_outbox_delivery"}) {
+    sql_->Run(analyze);
+    const auto table = message::TableName::Parse(kTable, "public").value();
+    PlainConnection connection(url_);
+    connection.Run("SET plan_cache_mode = force_custom_plan");
+    connection.Run("PREPARE s AS " + Statement(table, sql::postgres::kRetryFiltered).text);
+    const std::string plan = connection.Table(
+        "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)"
+        " EXECUTE s (true, 100, true, NULL, NULL, NULL, NULL, NULL)");
+    EXPECT_THAT(plan, HasSubstr("using orders_outbox_delivery_claim"));
+    EXPECT_THAT(plan, HasSubstr("using orders_outbox_claim"));
+    EXPECT_THAT(plan, Not(HasSubstr("Seq Scan"))) << plan;
+    // The dead are looked at, and a row or so of each sink that has others.
+    const std::regex count("(rows=|loops=|Filter: )([0-9]+)");
+    for (std::sregex_iterator i(plan.begin(), plan.end(), count), end; i != end; ++i) {
+      EXPECT_LE(std::stoi((*i)[2]), 200) << plan;
+    }
+  }
+  EXPECT_EQ(*inspect_->Retry(Scope::All(), {.filter = RepairFilter{}}, true, 1000, Soon()), 200U);
 }
 
 TEST_F(InspectTest, ARowThatATransactionClaimHoldsIsLeftAlone) {

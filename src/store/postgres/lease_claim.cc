@@ -86,13 +86,14 @@ SettleLane::SettleLane(std::shared_ptr<const Address> address, const message::Ta
       complete(StatementIf(rows == LeasedRows::kDeliveries, table, kCompleteMessages)),
       forget(StatementIf(Forgets(options, rows), table, kForgetAttempts)),
       any_completes(options.completion == Completion::kAny),
-      keep_messages(options.keep_delivered) {}
+      keep_messages(options.keep_delivered),
+      last_error_bytes_max(static_cast<int>(options.last_error_bytes_max)) {}
 
 void SettleLane::Complete(Connection& on, const DecidedMessages& messages,
                           Deadline deadline) const {
   if (!complete || messages.ids.empty()) return;
   Params params;
-  params.UuidArray(messages.ids).Bool(any_completes).Bool(keep_messages);
+  params.UuidArray(messages.ids).Bool(any_completes).Bool(keep_messages).Int4(last_error_bytes_max);
   (void)on.Execute(*complete, params, deadline);
   if (!forget) return;
   Params seqs;
@@ -182,6 +183,9 @@ Result<SettleReport> LeaseClaim::Settle(std::span<const Outcome> outcomes, Deadl
   for (const Outcome& outcome : outcomes) {
     rows_[outcome.index].settled = true;
     if (!touched[outcome.index]) report.lost.push_back(outcome.index);
+    if (rows_[outcome.index].ordered && outcome.kind != Outcome::Kind::kRetry) {
+      lane_->keys.Add(messages()[outcome.index].key);
+    }
   }
   CompleteMessages(outcomes, deadline);
   return report;

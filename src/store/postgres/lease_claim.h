@@ -24,6 +24,7 @@
 #include "store/postgres/settlement.h"
 #include "store/postgres/statement.h"
 #include "store/relay_store.h"
+#include "store/settled_keys.h"
 
 namespace outbox::store::postgres {
 
@@ -65,6 +66,8 @@ struct SettleLane {
   const std::optional<Statement> forget;  // their attempts, where neither is kept
   const bool any_completes;
   const bool keep_messages;
+  const int last_error_bytes_max;
+  SettledKeys keys;
 
   // Completes the messages of deliveries whose outcome was committed. A failure is made up for by
   // the splitter, which looks for messages left behind.

@@ -295,7 +295,7 @@ TEST_F(LeaseClaimTest, GivesUpAtItsDeadlineAndCancelsTheStatement) {
   blocker.Run("BEGIN");
   blocker.Run("LOCK TABLE orders_outbox IN ACCESS EXCLUSIVE MODE");
   const auto report =
-      claim->Settle(All(*claim, Kind::kDelivered), Deadline::After(std::chrono::milliseconds(100)));
+      claim->Settle(All(*claim, Kind::kDelivered), Deadline::After(std::chrono::seconds(1)));
   EXPECT_THAT(report, HasCode(Code::kDeadline));
   EXPECT_EQ(report.error().disposition(), Disposition::kInDoubt);
   EXPECT_TRUE(Eventually([&] {

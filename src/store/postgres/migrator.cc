@@ -1,9 +1,12 @@
 #include "store/postgres/migrator.h"
 
+#include <algorithm>
 #include <bit>
+#include <thread>
 
 #include "base/text.h"
 #include "sql/postgres.h"
+#include "store/postgres/classify_error.h"
 #include "store/postgres/fnv.h"
 #include "store/postgres/schema_script.h"
 #include "store/postgres/table_check.h"
@@ -17,8 +20,25 @@ using base::StrCat;
 
 constexpr std::int64_t kLockKey = std::bit_cast<std::int64_t>(Fnv1a("outbox-migrate"));
 
+// How long one try waits for a table, and with it everybody who comes later; then they go first.
+constexpr std::chrono::milliseconds kLockWait{2000};
+constexpr std::chrono::milliseconds kBetweenTries{500};
+
 Result<message::TableName> Parse(const std::string& table) {
   return message::TableName::Parse(table, "public");
+}
+
+// The roles that relays and producers are granted may not migrate, and schemas are for their owner
+// to make.
+Status ExplainMigration(const Status& status) {
+  if (status.native() == "3F000") {
+    return Status(status).WithHint(
+        "create the schema first (CREATE SCHEMA), or name one that exists");
+  }
+  if (status.code() != Code::kPermission || status.native() != "42501") return status;
+  return Status(status).WithHint(
+      "run migrations as the owner of the schema and of its outbox tables: a role that may create "
+      "tables there, and the schema outbox in the database");
 }
 
 }  // namespace
@@ -31,53 +51,99 @@ Result<TableSchema> PostgresMigrator::Inspect(const std::string& table, Deadline
   return ReadTableSchema(connection_, name, deadline);
 }
 
+template <typename Value>
+Result<Value> PostgresMigrator::InTransaction(Work<Value> work, const MigrateOptions& options,
+                                              Deadline deadline) {
+  OUTBOX_ASSIGN_OR_RETURN(const message::TableName table, Parse(options.table));
+  for (;;) {
+    const Status begun = Begin(deadline);
+    Result<Value> result =
+        begun.ok() ? (this->*work)(table, options, deadline) : Result<Value>(begun);
+    const Status ended = End(result.error(), deadline);
+    if (ended.ok()) return result;
+    if (!IsLockFailure(ended.native())) return ExplainMigration(ended);
+    if (deadline.remaining() <= kLockWait + kBetweenTries) {
+      return ExplainBlocked(table, ended, deadline);
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
 Status PostgresMigrator::Begin(Deadline deadline) {
   static const Statement kLock(queries::kLockMigrations);
+  static const Statement kLimit(queries::kLimitLockWait);
   OUTBOX_RETURN_IF_ERROR(connection_.Run("BEGIN", deadline));
-  Params params;
-  params.Int8(kLockKey);
-  return connection_.Execute(kLock, params, deadline, connection_.session()).error();
+  Params key;
+  key.Int8(kLockKey);
+  OUTBOX_RETURN_IF_ERROR(connection_.Execute(kLock, key, deadline, connection_.session()).error());
+  Params wait;
+  wait.Int8(std::clamp<std::int64_t>(deadline.remaining().count() / 2, 1, kLockWait.count()));
+  return connection_.Execute(kLimit, wait, deadline, connection_.session()).error();
 }
 
-Result<std::vector<int>> PostgresMigrator::End(Result<std::vector<int>> result, Deadline deadline) {
-  if (!result.ok()) {
-    // A session that is closed took its transaction with it.
-    if (connection_.session() != 0 && !connection_.Run("ROLLBACK", deadline).ok()) {
-      connection_.Close();
-    }
-    return result;
+Status PostgresMigrator::End(const Status& work, Deadline deadline) {
+  if (work.ok()) return connection_.Run("COMMIT", deadline);
+  // A session that is closed took its transaction with it.
+  if (connection_.session() != 0 && !connection_.Run("ROLLBACK", deadline).ok()) {
+    connection_.Close();
   }
-  OUTBOX_RETURN_IF_ERROR(connection_.Run("COMMIT", deadline));
-  return result;
+  return work;
 }
 
-Result<std::vector<int>> PostgresMigrator::Up(const MigrateOptions& options, Deadline deadline) {
-  OUTBOX_ASSIGN_OR_RETURN(const message::TableName table, Parse(options.table));
-  if (const Status begun = Begin(deadline); !begun.ok()) return End(begun, deadline);
-  return End(UpInTransaction(table, options, deadline), deadline);
+Status PostgresMigrator::ExplainBlocked(const message::TableName& table, const Status& status,
+                                        Deadline deadline) {
+  static const Statement kHolders(queries::kTableHolders);
+  const std::vector<std::string> names{table.name(), StrCat(table.name(), "_delivery"),
+                                       StrCat(table.name(), "_attempt")};
+  Params params;
+  params.Text(table.schema()).TextArray(names).Int8(kBetweenTries.count());
+  const auto rows = connection_.Execute(kHolders, params, deadline);
+  std::vector<std::string> holders;
+  for (int row = 0; rows.ok() && row < rows->size(); ++row) {
+    const int process = rows->Int4(row, 0);
+    const std::string program = base::CleanError(rows->Text(row, 1), 60);
+    const std::string age =
+        rows->null(row, 2) ? "" : StrCat(", in a transaction for ", rows->Int8(row, 2), " s");
+    holders.push_back(
+        process == 0
+            ? "a prepared transaction"
+            : StrCat("process ", process, program.empty() ? "" : StrCat(" (", program, ")"), age));
+  }
+  return Status::Retry(Code::kConflict,
+                       StrCat("table ", table.Display(), " is in use",
+                              holders.empty() ? "" : StrCat(" by ", base::Join(holders, "; "))))
+      .WithHint(
+          "let that transaction end (pg_stat_activity shows it, pg_terminate_backend ends "
+          "it), and run the migration again; nothing was changed")
+      .WithNative(status.native());
 }
 
-Result<std::vector<int>> PostgresMigrator::UpInTransaction(const message::TableName& table,
-                                                           const MigrateOptions& options,
-                                                           Deadline deadline) {
+Result<Migrated> PostgresMigrator::Up(const MigrateOptions& options, Deadline deadline) {
+  OUTBOX_RETURN_IF_ERROR(RequireEncoding(connection_, deadline));
+  return InTransaction(&PostgresMigrator::UpInTransaction, options, deadline);
+}
+
+Result<Migrated> PostgresMigrator::UpInTransaction(const message::TableName& table,
+                                                   const MigrateOptions& options,
+                                                   Deadline deadline) {
   static const Statement kRecord(queries::kRecordMigration);
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadTableSchema(connection_, table, deadline));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
   OUTBOX_RETURN_IF_ERROR(UpdateShared(deadline));
   if (!schema.exists) OUTBOX_RETURN_IF_ERROR(ForgetDropped(table, deadline));
-  std::vector<int> applied;
+  Migrated done;
   for (const sql::Migration& migration : queries::kMigrations) {
     if (migration.number <= schema.version) continue;
     OUTBOX_RETURN_IF_ERROR(connection_.Run(table.Render(migration.up), deadline));
     Params record;
     record.Text(table.Display()).Int4(migration.number).Text(migration.name);
     OUTBOX_RETURN_IF_ERROR(connection_.Execute(kRecord, record, deadline).error());
-    applied.push_back(migration.number);
+    done.applied.push_back(migration.number);
   }
-  OUTBOX_RETURN_IF_ERROR(ApplySwitches(
-      table, options, {.created = !schema.exists, .upgraded = !applied.empty()}, deadline));
+  const Change change{.created = !schema.exists, .upgraded = !done.applied.empty()};
+  OUTBOX_ASSIGN_OR_RETURN(done.switched, ApplySwitches(table, options, change, deadline));
   OUTBOX_RETURN_IF_ERROR(connection_.Run(GrantsScript(table), deadline));
-  return applied;
+  return done;
 }
 
 // A table dropped by hand leaves its records behind. Where there are some, the objects named after
@@ -100,9 +166,9 @@ Status PostgresMigrator::UpdateShared(Deadline deadline) {
   return connection_.Run(SharedScript(), deadline);
 }
 
-Status PostgresMigrator::ApplySwitches(const message::TableName& table,
-                                       const MigrateOptions& options, Change change,
-                                       Deadline deadline) {
+Result<std::vector<Switched>> PostgresMigrator::ApplySwitches(const message::TableName& table,
+                                                              const MigrateOptions& options,
+                                                              Change change, Deadline deadline) {
   static const Statement kSwitches(queries::kTableSwitches);
   Params names;
   names.Text(table.schema()).Text(table.name());
@@ -114,25 +180,29 @@ Status PostgresMigrator::ApplySwitches(const message::TableName& table,
   const bool notify = options.notify.value_or(notify_now);
   const bool isolated_now = now.Bool(0, 2);
   const bool isolated = options.tenant_isolation.value_or(isolated_now);
+  std::vector<Switched> switched;
   // Creating a trigger locks the table against writers: only where something changes.
   if (change.created || strict != strict_now) {
     const TopicRule rule = strict ? TopicRule::kStrict : TopicRule::kRelaxed;
     OUTBOX_RETURN_IF_ERROR(connection_.Run(TopicsScript(table, rule), deadline));
   }
+  if (strict != (change.created || strict_now)) {
+    switched.push_back({"topics", strict ? "strict" : "relaxed"});
+  }
   if (notify != notify_now) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(NotifyScript(table, notify), deadline));
+    switched.push_back({"notify", notify ? "on" : "off"});
   }
   // A migration may have added a table, which is isolated like the others.
   if (isolated != isolated_now || (isolated && change.upgraded)) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(IsolationScript(table, isolated), deadline));
   }
-  return Status::Ok();
+  if (isolated != isolated_now) switched.push_back({"tenant_isolation", isolated ? "on" : "off"});
+  return switched;
 }
 
 Result<std::vector<int>> PostgresMigrator::Down(const MigrateOptions& options, Deadline deadline) {
-  OUTBOX_ASSIGN_OR_RETURN(const message::TableName table, Parse(options.table));
-  if (const Status begun = Begin(deadline); !begun.ok()) return End(begun, deadline);
-  return End(DownInTransaction(table, options, deadline), deadline);
+  return InTransaction(&PostgresMigrator::DownInTransaction, options, deadline);
 }
 
 Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::TableName& table,
@@ -143,7 +213,11 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
   std::vector<int> removed;
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadTableSchema(connection_, table, deadline));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
-  if (!schema.exists) return removed;
+  if (!schema.exists) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool records, SharedExists("migration", deadline));
+    if (records) OUTBOX_RETURN_IF_ERROR(ForgetDropped(table, deadline));
+    return removed;
+  }
   if (!options.discard_undelivered) OUTBOX_RETURN_IF_ERROR(RefuseUndelivered(table, deadline));
   for (auto migration = queries::kMigrations.rbegin(); migration != queries::kMigrations.rend();
        ++migration) {
@@ -198,13 +272,7 @@ Result<bool> PostgresMigrator::SharedExists(std::string_view name, Deadline dead
 }
 
 Result<std::vector<std::string>> PostgresMigrator::Tables(Deadline deadline) {
-  static const Statement kTables(queries::kMigratedTables);
-  std::vector<std::string> tables;
-  OUTBOX_ASSIGN_OR_RETURN(const bool exists, SharedExists("migration", deadline));
-  if (!exists) return tables;
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(kTables, Params(), deadline));
-  for (int row = 0; row < rows.size(); ++row) tables.emplace_back(rows.Text(row, 0));
-  return tables;
+  return ReadTables(connection_, deadline);
 }
 
 }  // namespace outbox::store::postgres

@@ -1,7 +1,8 @@
 // PostgresMigrator: the schema of outbox tables, and what they share.
 //
 // Up and Down are one transaction each, under one advisory lock for the database: two processes
-// take turns, and the second finds nothing to do.
+// take turns, and the second finds nothing to do. A table in use is waited for in short turns:
+// while a migration waits for its lock, everybody who comes later waits behind it.
 //
 // Threads: one at a time.
 #pragma once
@@ -22,18 +23,28 @@ class PostgresMigrator final : public Migrator {
   Status Open(Deadline deadline) { return connection_.Open(deadline); }
 
   Result<TableSchema> Inspect(const std::string& table, Deadline deadline) override;
-  Result<std::vector<int>> Up(const MigrateOptions& options, Deadline deadline) override;
+  Result<Migrated> Up(const MigrateOptions& options, Deadline deadline) override;
   Result<std::vector<int>> Down(const MigrateOptions& options, Deadline deadline) override;
   Result<std::string> Print(const MigrateOptions& options) override;
   Result<std::vector<std::string>> Tables(Deadline deadline) override;
 
  private:
-  Status Begin(Deadline deadline);
-  // Commits when `result` is a success, rolls back otherwise; the first failure is returned.
-  Result<std::vector<int>> End(Result<std::vector<int>> result, Deadline deadline);
+  template <typename Value>
+  using Work = Result<Value> (PostgresMigrator::*)(const message::TableName& table,
+                                                   const MigrateOptions& options,
+                                                   Deadline deadline);
 
-  Result<std::vector<int>> UpInTransaction(const message::TableName& table,
-                                           const MigrateOptions& options, Deadline deadline);
+  // Runs `work` in a transaction; again when it found the table in use, until the deadline. Then
+  // the error says who uses it.
+  template <typename Value>
+  Result<Value> InTransaction(Work<Value> work, const MigrateOptions& options, Deadline deadline);
+  Status Begin(Deadline deadline);
+  // Commits when `work` is a success, rolls back otherwise; the first failure is returned.
+  Status End(const Status& work, Deadline deadline);
+  Status ExplainBlocked(const message::TableName& table, const Status& status, Deadline deadline);
+
+  Result<Migrated> UpInTransaction(const message::TableName& table, const MigrateOptions& options,
+                                   Deadline deadline);
   Result<std::vector<int>> DownInTransaction(const message::TableName& table,
                                              const MigrateOptions& options, Deadline deadline);
   Status ForgetDropped(const message::TableName& table, Deadline deadline);
@@ -43,8 +54,9 @@ class PostgresMigrator final : public Migrator {
     bool created = false;
     bool upgraded = false;
   };
-  Status ApplySwitches(const message::TableName& table, const MigrateOptions& options,
-                       Change change, Deadline deadline);
+  Result<std::vector<Switched>> ApplySwitches(const message::TableName& table,
+                                              const MigrateOptions& options, Change change,
+                                              Deadline deadline);
   Status RefuseUndelivered(const message::TableName& table, Deadline deadline);
   Status ForgetHolds(const message::TableName& table, Deadline deadline);
   // Whether the schema `outbox` has this table.

@@ -8,9 +8,12 @@
 namespace outbox::store::postgres {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 class MigratorTest : public PostgresTest {
  protected:
@@ -47,7 +50,8 @@ TEST_F(MigratorTest, UpTwiceChangesNothingTheSecondTime) {
   const std::string before = Schema();
   const auto again = migrator_->Up({.table = kTable}, Soon());
   ASSERT_OK(again);
-  EXPECT_THAT(*again, IsEmpty());
+  EXPECT_THAT(again->applied, IsEmpty());
+  EXPECT_THAT(again->switched, IsEmpty());
   EXPECT_EQ(Schema(), before);
 }
 
@@ -61,7 +65,8 @@ TEST_F(MigratorTest, UpDownUpLeavesTheSameSchema) {
   EXPECT_EQ(Value("SELECT count(*) FROM pg_class WHERE relname LIKE 'orders_outbox%'"), "0");
   const auto up = migrator_->Up({.table = kTable}, Soon());
   ASSERT_OK(up);
-  EXPECT_THAT(*up, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(up->applied, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(up->switched, IsEmpty());
   EXPECT_EQ(Schema(), before);
 }
 
@@ -107,6 +112,12 @@ TEST_F(MigratorTest, ATableDroppedByHandCanBeMadeAgain) {
   EXPECT_OK(OpenStore(kTable));
 }
 
+TEST_F(MigratorTest, ASchemaThatIsMissingIsToBeMadeFirst) {
+  const auto up = migrator_->Up({.table = "nowhere.orders_outbox"}, Soon());
+  EXPECT_THAT(up, HasCode(Code::kNotFound));
+  EXPECT_THAT(up.error().hint(), HasSubstr("CREATE SCHEMA"));
+}
+
 TEST_F(MigratorTest, ATableOfSomebodyElsesIsNeverDropped) {
   for (const std::string other : {"jobs_delivery", "jobs_attempt"}) {
     sql_->Run("CREATE TABLE " + other + " AS SELECT 7 AS theirs");
@@ -132,7 +143,7 @@ TEST_F(MigratorTest, TwoAtOnceDoTheWorkOnce) {
       ASSERT_OK(migrator);
       const auto up = (*migrator)->Up({.table = kTable}, Soon());
       ASSERT_OK(up);
-      applied += static_cast<int>(up->size());
+      applied += static_cast<int>(up->applied.size());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -193,6 +204,115 @@ TEST_F(MigratorTest, ReportsWhatIsApplied) {
   EXPECT_FALSE(missing->migrations[0].applied);
 }
 
+TEST_F(MigratorTest, TellsWhichOptionsItSwitched) {
+  const auto switched = [&](const MigrateOptions& options) {
+    std::string text;
+    const auto up = migrator_->Up(options, Soon());
+    EXPECT_OK(up);
+    for (const Switched& each : up->switched) {
+      text += base::StrCat(each.name, "=", each.value, " ");
+    }
+    return text;
+  };
+  EXPECT_EQ(switched({.table = kTable, .topics = TopicRule::kRelaxed, .notify = true}),
+            "topics=relaxed notify=on ");
+  EXPECT_EQ(switched({.table = kTable, .topics = TopicRule::kRelaxed, .notify = true}), "");
+  EXPECT_EQ(switched({.table = kTable}), "");
+  EXPECT_EQ(switched({.table = kTable, .tenant_isolation = true}), "tenant_isolation=on ");
+  EXPECT_EQ(switched({.table = "sales_outbox", .topics = TopicRule::kStrict, .notify = false}), "")
+      << "a new table is so anyway";
+  EXPECT_EQ(switched({.table = "more_outbox", .topics = TopicRule::kRelaxed}), "topics=relaxed ");
+}
+
+TEST_F(MigratorTest, AMigrationThatWaitsForATableLetsProducersThrough) {
+  PlainConnection reader(url_);
+  reader.Run("BEGIN");
+  reader.Run("SELECT count(*) FROM orders_outbox");
+  std::atomic<bool> finished = false;
+  Result<Migrated> up = Status::Invalid("not run");
+  std::thread migration([&] {
+    up = migrator_->Up({.table = kTable, .tenant_isolation = true},
+                       Deadline::After(std::chrono::minutes(2)));
+    finished = true;
+  });
+  EXPECT_TRUE(Eventually([&] {
+    return Value("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'") !=
+           "0";
+  }));
+  Insert(1);
+  EXPECT_FALSE(finished) << "the reader is still there";
+  reader.Run("COMMIT");
+  migration.join();
+  ASSERT_OK(up);
+  EXPECT_THAT(up->switched, SizeIs(1));
+}
+
+TEST_F(MigratorTest, WhoHoldsTheTableIsNamed) {
+  PlainConnection reader(url_ + "?application_name=report");
+  reader.Run("BEGIN");
+  reader.Run("SELECT count(*) FROM orders_outbox");
+  const auto up = migrator_->Up({.table = kTable, .tenant_isolation = true},
+                                Deadline::After(std::chrono::milliseconds(2500)));
+  EXPECT_THAT(up, HasCode(Code::kConflict));
+  EXPECT_THAT(
+      up.error().message(),
+      AllOf(HasSubstr(kTable), HasSubstr(base::StrCat("process ", PQbackendPID(reader.get()),
+                                                      " (report), in a transaction"))));
+  EXPECT_THAT(up.error().hint(), HasSubstr("pg_terminate_backend"));
+  EXPECT_THAT(migrator_->Down({.table = kTable}, Deadline::After(std::chrono::milliseconds(2500))),
+              HasCode(Code::kConflict));
+  reader.Run("COMMIT");
+  EXPECT_OK(migrator_->Up({.table = kTable, .tenant_isolation = true}, Soon()));
+}
+
+TEST_F(MigratorTest, TheRecordsOfATableThatIsGoneCanBeForgotten) {
+  sql_->Run("CREATE SCHEMA shop");
+  Migrate({.table = "shop.orders_outbox"});
+  sql_->Run("ALTER SCHEMA shop RENAME TO store");
+  const auto gone = OpenStore("shop.orders_outbox");
+  EXPECT_THAT(gone, HasCode(Code::kNotFound));
+  EXPECT_THAT(gone.error().hint(), AllOf(HasSubstr("migrate down --table shop.orders_outbox"),
+                                         Not(HasSubstr("did you mean"))));
+  EXPECT_OK(migrator_->Down({.table = "shop.orders_outbox"}, Soon()));
+  EXPECT_THAT(*migrator_->Tables(Soon()), ElementsAre(kTable));
+}
+
+TEST_F(MigratorTest, ADatabaseThatDoesNotCheckTextIsRefusedWithTheRemedy) {
+  const std::string ascii = database_ + "_ascii";
+  sql_->Run("CREATE DATABASE " + ascii + " TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'");
+  const std::string url = url_.substr(0, url_.rfind('/') + 1) + ascii;
+  const auto up = Open(url)->OpenMigrator(Soon()).value()->Up({.table = kTable}, Soon());
+  EXPECT_THAT(up, HasCode(Code::kSchema));
+  EXPECT_THAT(up.error().message(), HasSubstr("SQL_ASCII"));
+  EXPECT_THAT(up.error().hint(), HasSubstr("ENCODING 'UTF8'"));
+
+  // A table that came there by other ways.
+  const auto script = migrator_->Print({.table = kTable}).value();
+  PlainConnection(url).Run(script);
+  const auto relay = Open(url)->OpenRelay({.table = kTable, .relay_id = "r"}, Soon());
+  EXPECT_THAT(relay, HasCode(Code::kSchema));
+  EXPECT_THAT(relay.error().hint(), HasSubstr("ENCODING 'UTF8'"));
+  EXPECT_THAT(Open(url)->OpenInspect(kTable, Soon()), HasCode(Code::kSchema));
+  EXPECT_OK(Open(url)->OpenMigrator(Soon()).value()->Down({.table = kTable}, Soon()));
+  sql_->Run("DROP DATABASE " + ascii + " WITH (FORCE)");
+}
+
+TEST_F(MigratorTest, ADatabaseWithAnotherEncodingWorksByConversion) {
+  const std::string latin = database_ + "_latin";
+  sql_->Run("CREATE DATABASE " + latin + " TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
+  const std::string url = url_.substr(0, url_.rfind('/') + 1) + latin;
+  ASSERT_OK(Open(url)->OpenMigrator(Soon()).value()->Up({.table = kTable}, Soon()));
+  PlainConnection(url + "?client_encoding=UTF8")
+      .Run("SELECT outbox.enqueue('orders_outbox', 'orders.order.created.v1', '\"caf\u00e9\"')");
+  const auto relay = Open(url)->OpenRelay({.table = kTable, .relay_id = "r"}, Soon());
+  ASSERT_OK(relay);
+  const auto claim = Next(**relay, Batch(10));
+  ASSERT_EQ(claim->messages().size(), 1U);
+  EXPECT_EQ(claim->messages()[0].payload, "\"caf\u00e9\"");
+  EXPECT_OK(claim->Settle(All(*claim, Outcome::Kind::kDelivered), Soon()));
+  sql_->Run("DROP DATABASE " + latin + " WITH (FORCE)");
+}
+
 class RolesTest : public PostgresTest {
  protected:
   // "allowed" or "refused" for one statement run as a role.
@@ -228,6 +348,18 @@ TEST_F(RolesTest, EachMayDoItsOwnWorkAndNothingElse) {
       {"INSERT INTO orders_outbox (id, topic, payload) VALUES (gen_random_uuid(), 'a.b.c.v1', "
        "'{}')",
        "allowed", "refused"},
+      {"INSERT INTO orders_outbox (id, topic, payload, status) VALUES (gen_random_uuid(),"
+       " 'a.b.c.v1', '{}', 'delivered')",
+       "refused", "refused"},
+      {"INSERT INTO orders_outbox (id, topic, payload, locked_by, locked_until) VALUES"
+       " (gen_random_uuid(), 'a.b.c.v1', '{}', 'me', 'infinity')",
+       "refused", "refused"},
+      {"INSERT INTO orders_outbox (id, topic, payload, attempts, processed_at) VALUES"
+       " (gen_random_uuid(), 'a.b.c.v1', '{}', 99, now())",
+       "refused", "refused"},
+      {"INSERT INTO orders_outbox (id, seq, topic, payload) OVERRIDING SYSTEM VALUE VALUES"
+       " (gen_random_uuid(), 1000000, 'a.b.c.v1', '{}')",
+       "refused", "refused"},
       {"TRUNCATE orders_outbox", "refused", "refused"},
       {"DROP TABLE orders_outbox", "refused", "refused"},
       {"INSERT INTO outbox.migration VALUES ('x', 1, 'x')", "refused", "refused"},
@@ -257,6 +389,24 @@ TEST_F(RolesTest, EachMayDoItsOwnWorkAndNothingElse) {
   EXPECT_EQ(Value("SELECT count(*) FROM outbox.audit"), "0");
 }
 
+TEST_F(RolesTest, AWiderGrantOfAnEarlierReleaseIsTakenBack) {
+  sql_->Run("GRANT INSERT ON orders_outbox TO outbox_producer");
+  ASSERT_OK(Open(url_)->OpenMigrator(Soon()).value()->Up({.table = kTable}, Soon()));
+  EXPECT_EQ(As("outbox_producer",
+               "INSERT INTO orders_outbox (id, topic, payload, status) VALUES (gen_random_uuid(),"
+               " 'a.b.c.v1', '{}', 'dead')"),
+            "refused");
+}
+
+TEST_F(RolesTest, NobodyWritesAPayloadThatARelayCanNotHold) {
+  const std::string insert =
+      "INSERT INTO orders_outbox (id, topic, payload) SELECT gen_random_uuid(), 'a.b.c.v1',"
+      " to_json(repeat('x', ";
+  EXPECT_EQ(As("outbox_producer", insert + "16777214))"), "allowed");
+  EXPECT_THAT(As("outbox_producer", insert + "16777215))"),
+              AllOf(StartsWith("23514"), HasSubstr("payload_has_at_most_16_mib")));
+}
+
 TEST_F(RolesTest, ARelayRoleCanRunTheStoreAndAStrangerIsToldWhatToGrant) {
   Insert(2);
   const std::string stranger = "stranger_" + database_;
@@ -274,6 +424,10 @@ TEST_F(RolesTest, ARelayRoleCanRunTheStoreAndAStrangerIsToldWhatToGrant) {
   const auto claim = Next(**allowed, Batch(10));
   EXPECT_OK(claim->Settle(All(*claim, Outcome::Kind::kDelivered), Soon()));
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE status = 'delivered'"), "2");
+
+  const auto up = Open(url)->OpenMigrator(Soon()).value()->Up({.table = "more_outbox"}, Soon());
+  EXPECT_THAT(up, HasCode(Code::kPermission));
+  EXPECT_THAT(up.error().hint(), AllOf(HasSubstr("as the owner"), Not(HasSubstr("outbox_relay"))));
   sql_->Run("DROP OWNED BY " + stranger);
   sql_->Run("DROP ROLE " + stranger);
 }

@@ -10,6 +10,7 @@
 #include "store/postgres/connection.h"
 #include "store/postgres/postgres_fixture.h"
 #include "tests/support/process.h"
+#include "tests/support/reserved_port.h"
 
 namespace outbox::store::postgres {
 namespace {
@@ -28,7 +29,7 @@ class PoolerTest : public PostgresTest {
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
     folder_ = folder;
     std::filesystem::permissions(folder_, std::filesystem::perms(0755));
-    ASSERT_TRUE(Eventually([&] { return StartPooler(); }));
+    ASSERT_TRUE(StartPooler());
     direct_ = std::move(backend_);
     backend_ = Open(pooled_url_);
   }
@@ -40,14 +41,12 @@ class PoolerTest : public PostgresTest {
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
-  // False when somebody else has the port.
   bool StartPooler() {
-    const int port = 20000 + static_cast<int>(base::RandomBits() % 20000);
     const std::size_t colon = url_.rfind(':');
     const std::string server_port = url_.substr(colon + 1, url_.rfind('/') - colon - 1);
     std::ofstream(folder_ + "/pgbouncer.ini")
         << "[databases]\n* = host=127.0.0.1 port=" << server_port << "\n[pgbouncer]\n"
-        << "listen_addr = 127.0.0.1\nlisten_port = " << port << "\nunix_socket_dir =\n"
+        << "listen_addr = 127.0.0.1\nlisten_port = " << port_.number() << "\nunix_socket_dir =\n"
         << "auth_type = trust\nauth_file = " << folder_ << "/users\npool_mode = transaction\n"
         << "default_pool_size = 4\nserver_round_robin = 1\n"
         << "ignore_startup_parameters = extra_float_digits\n";
@@ -58,7 +57,7 @@ class PoolerTest : public PostgresTest {
                      {"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"});
     }
     pooler_ = Process::Start(command);
-    pooled_url_ = base::StrCat("postgres://postgres@127.0.0.1:", port, "/", database_);
+    pooled_url_ = base::StrCat("postgres://postgres@127.0.0.1:", port_.number(), "/", database_);
     return Eventually([&] {
              PGconn* probe = PQconnectdb(pooled_url_.c_str());
              const bool up = PQstatus(probe) == CONNECTION_OK;
@@ -92,6 +91,7 @@ class PoolerTest : public PostgresTest {
     EXPECT_EQ(delivered, count);
   }
 
+  const ::outbox::testing::ReservedPort port_;
   std::string folder_;
   std::string pooled_url_;
   std::unique_ptr<Process> pooler_;

@@ -77,8 +77,8 @@ class PlainConnection {
 
 // True as soon as `condition` holds; false when it does not within ten seconds.
 template <typename Condition>
-bool Eventually(Condition condition) {
-  const Deadline end = Deadline::After(std::chrono::seconds(10));
+bool Eventually(Condition condition, std::chrono::seconds patience = std::chrono::seconds(10)) {
+  const Deadline end = Deadline::After(patience);
   while (!condition()) {
     if (end.passed()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -1,6 +1,8 @@
 #include "store/postgres/relay_store.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -21,6 +23,7 @@ using sql::postgres::kClaimLeaseNoted;
 using sql::postgres::kClaimTransaction;
 using sql::postgres::kDeliveriesDrained;
 using sql::postgres::kDrained;
+using std::chrono::milliseconds;
 
 std::string_view ClaimLease(bool deliveries, AttemptHistory history) {
   if (history == AttemptHistory::kOff) return deliveries ? kClaimDelivery : kClaimLease;
@@ -30,6 +33,23 @@ std::string_view ClaimLease(bool deliveries, AttemptHistory history) {
 // What is led by one relay at a time.
 std::string LeaderName(const message::TableName& table, const std::string& destination) {
   return destination.empty() ? table.Display() : base::StrCat(table.Display(), "/", destination);
+}
+
+// Where there is an order: how many rows a claim looks at first, for each it asks for, and at most;
+// and for how long it goes on while it meets only such as have to wait.
+constexpr std::size_t kPageFactor = 2;
+constexpr std::size_t kPageGrowth = 4;
+constexpr std::size_t kPageMax = 20'000;
+constexpr std::chrono::milliseconds kLookFor{200};
+// Keys that it asks for, for each message it asks for: more than are settled meanwhile.
+constexpr std::size_t kKeysFactor = 2;
+
+// For how long a transaction claim may be idle. A relay says something at a third of its lease; the
+// rest, and the margin, are for what may keep it from that: another claim that is being settled.
+milliseconds IdleMax(milliseconds lease) {
+  constexpr milliseconds kMargin = std::chrono::seconds(10);
+  constexpr milliseconds kServerMax{std::numeric_limits<std::int32_t>::max()};
+  return std::min(lease, kServerMax - kMargin) + kMargin;
 }
 
 std::string RandomHex() { return FnvHex(base::StrCat(base::RandomBits())).substr(0, 8); }
@@ -62,7 +82,7 @@ Status PostgresRelayStore::Check(Deadline deadline) {
 
 RelayStoreTraits PostgresRelayStore::traits() const noexcept {
   if (claim_mode_ == ClaimMode::kLease) return {};
-  return {.claims_max = TransactionLanes::kLanesMax, .leases = false};
+  return {.claims_max = TransactionLanes::kLanesMax, .leases = false, .expires = true};
 }
 
 std::string PostgresRelayStore::NewToken() {
@@ -70,10 +90,6 @@ std::string PostgresRelayStore::NewToken() {
 }
 
 void PostgresRelayStore::AddFilter(Params& params) const {
-  if (!destination_.empty()) {
-    params.Text(destination_);
-    return;
-  }
   params.TextOrNull(filter_.name_space);
   if (topic_regexes_.empty()) {
     params.Null();
@@ -98,25 +114,75 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::Next(const ClaimRequest& requ
 
 Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest& request,
                                                              Deadline deadline) {
-  const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
   std::string token = NewToken();
+  OUTBOX_ASSIGN_OR_RETURN(Found found, destination_.empty()
+                                           ? ClaimMessages(request, token, deadline)
+                                           : LookForDeliveries(request, token, deadline));
+  return {std::make_unique<LeaseClaim>(settles_, std::move(token), found.claimed_at,
+                                       std::move(found.messages), std::move(found.rows),
+                                       found.any_in_doubt, std::move(found.exhausted))};
+}
+
+Result<Found> PostgresRelayStore::ClaimMessages(const ClaimRequest& request,
+                                                const std::string& token, Deadline deadline) {
+  Params params = LeaseParams(request, token);
+  AddFilter(params);
+  OUTBOX_ASSIGN_OR_RETURN(Rows rows,
+                          claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
+  Found found = ReadClaimed(std::move(rows), table_display_, destination_, 0);
+  Advance(found, request.limit);
+  return found;
+}
+
+Result<Found> PostgresRelayStore::LookForDeliveries(const ClaimRequest& request,
+                                                    const std::string& token, Deadline deadline) {
+  const Deadline enough = Deadline::After(kLookFor);
+  while (true) {
+    page_ = std::max(page_, kPageFactor * request.limit);
+    OUTBOX_ASSIGN_OR_RETURN(Found found, ClaimDeliveries(request, token, deadline));
+    const std::size_t claimed = found.rows.size() + found.exhausted.size();
+    const bool more = found.looked && claimed < request.limit;
+    page_ = more ? std::min(page_ * kPageGrowth, kPageMax) : 0;
+    if (claimed > 0 || !more || enough.passed() || deadline.passed()) return found;
+  }
+}
+
+Result<Found> PostgresRelayStore::ClaimDeliveries(const ClaimRequest& request,
+                                                  const std::string& token, Deadline deadline) {
+  const auto started = ScanFloor::Clock::now();
+  Params params = LeaseParams(request, token);
+  params.Text(destination_).Int8(static_cast<std::int64_t>(page_));
+  // Half of a claim at most, so that other keys have their turn; of claims of one, every other.
+  keys_turn_ = !keys_turn_;
+  const std::size_t by_key = request.from_start ? 0 : (request.limit + (keys_turn_ ? 1 : 0)) / 2;
+  const auto keys =
+      by_key > 0 ? settles_->keys.Take(kKeysFactor * request.limit) : std::vector<std::string>();
+  params.TextArray(keys).Int8(static_cast<std::int64_t>(by_key));
+  OUTBOX_ASSIGN_OR_RETURN(Rows rows,
+                          claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
+  Found found = ReadClaimed(std::move(rows), table_display_, destination_, 0);
+  const bool full = found.rows.size() + found.exhausted.size() >= request.limit;
+  if (found.looked && full) {
+    floor_.Advance(*found.looked, true);
+  } else if (found.looked) {
+    floor_.StepOver(*found.looked, ScanFloor::Clock::now() - started);
+  } else if (!full) {
+    Advance(found, request.limit);
+  }
+  DecidedMessages decided;
+  for (const Message& message : found.exhausted) decided.Add(message);
+  for (std::string& key : found.exhausted_keys) settles_->keys.Add(std::move(key));
+  settles_->Complete(claims_, decided, deadline);
+  return found;
+}
+
+Params PostgresRelayStore::LeaseParams(const ClaimRequest& request, const std::string& token) {
+  const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
   Params params;
   params.Text(token).Int8(request.lease.count());
   params.Time(start.available_at).Int8(start.seq);
   params.Int8(static_cast<std::int64_t>(request.limit)).Int4(request.attempts_max);
-  AddFilter(params);
-  OUTBOX_ASSIGN_OR_RETURN(Rows rows,
-                          claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
-  Found found = ReadClaimed(std::move(rows), table_display_, 0);
-  Advance(found, request.limit);
-  if (!destination_.empty() && !found.exhausted.empty()) {
-    DecidedMessages decided;
-    for (const Message& message : found.exhausted) decided.Add(message);
-    settles_->Complete(claims_, decided, deadline);
-  }
-  return {std::make_unique<LeaseClaim>(settles_, std::move(token), found.claimed_at,
-                                       std::move(found.messages), std::move(found.rows),
-                                       found.any_in_doubt, std::move(found.exhausted))};
+  return params;
 }
 
 Result<std::unique_ptr<Claim>> PostgresRelayStore::NextTransaction(const ClaimRequest& request,
@@ -140,15 +206,17 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::LockRows(std::unique_ptr<Conn
   params.Time(start.available_at).Int8(start.seq);
   params.Int8(static_cast<std::int64_t>(request.limit)).Int4(request.attempts_max);
   AddFilter(params);
+  params.Int8(IdleMax(request.lease).count());
   const Params none;
   const std::array<Connection::Step, 2> steps{{{&kBegin, &none}, {&claim_transaction_, &params}}};
   OUTBOX_ASSIGN_OR_RETURN(auto results, connection->Pipeline(steps, deadline));
-  Found found = ReadClaimed(std::move(results[1]), table_display_, 1);
+  Found found = ReadClaimed(std::move(results[1]), table_display_, destination_, 1);
   if (found.rows.empty() || !found.exhausted.empty()) {
     OUTBOX_RETURN_IF_ERROR(EndTransaction(*connection, found, deadline));
     // What is not dead was let go with the transaction; the next scan must see it.
     if (!found.exhausted.empty()) floor_.Reset();
-    found.messages = std::make_unique<ClaimedMessages>(Rows(nullptr), table_display_, 0);
+    found.messages =
+        std::make_unique<ClaimedMessages>(Rows(nullptr), table_display_, destination_, 0);
     found.rows.clear();
   } else {
     Advance(found, request.limit);
@@ -177,13 +245,17 @@ Status PostgresRelayStore::EndTransaction(Connection& connection, const Found& f
 }
 
 void PostgresRelayStore::Advance(const Found& found, std::size_t limit) {
-  if (found.rows.empty()) return;
+  if (found.rows.empty()) return floor_.ReachEnd();
   floor_.Advance(found.last, found.rows.size() + found.exhausted.size() >= limit);
 }
 
 Result<bool> PostgresRelayStore::Drained(Deadline deadline) {
   Params params;
-  AddFilter(params);
+  if (destination_.empty()) {
+    AddFilter(params);
+  } else {
+    params.Text(destination_);
+  }
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows,
                           claims_.Execute(drained_, params, deadline, leader_.claim_session()));
   return rows.Bool(0, 0);

@@ -15,9 +15,9 @@
 #include "store/postgres/connection.h"
 #include "store/postgres/leader.h"
 #include "store/postgres/lease_claim.h"
-#include "store/postgres/scan_floor.h"
 #include "store/postgres/transaction_claim.h"
 #include "store/relay_store.h"
+#include "store/scan_floor.h"
 
 namespace outbox::store::postgres {
 
@@ -40,6 +40,15 @@ class PostgresRelayStore final : public RelayStore {
  private:
   void AddFilter(Params& params) const;
   void Advance(const Found& found, std::size_t limit);
+  // The first parameters of the statements that lease.
+  Params LeaseParams(const ClaimRequest& request, const std::string& token);
+  Result<Found> ClaimMessages(const ClaimRequest& request, const std::string& token,
+                              Deadline deadline);
+  // Goes on for a while when it meets only deliveries that wait for others of their key.
+  Result<Found> LookForDeliveries(const ClaimRequest& request, const std::string& token,
+                                  Deadline deadline);
+  Result<Found> ClaimDeliveries(const ClaimRequest& request, const std::string& token,
+                                Deadline deadline);
   Result<std::unique_ptr<Claim>> NextLease(const ClaimRequest& request, Deadline deadline);
   Result<std::unique_ptr<Claim>> NextTransaction(const ClaimRequest& request, Deadline deadline);
   Result<std::unique_ptr<Claim>> LockRows(std::unique_ptr<Connection>& connection,
@@ -65,6 +74,8 @@ class PostgresRelayStore final : public RelayStore {
   const std::shared_ptr<TransactionLanes> lanes_;
   Leader leader_;
   ScanFloor floor_;
+  std::size_t page_ = 0;
+  bool keys_turn_ = false;
   // Tells this process's claims from those of an earlier one with the same relay_id.
   const std::string incarnation_;
   std::uint64_t claims_made_ = 0;

@@ -3,8 +3,10 @@
 namespace outbox::store::postgres {
 namespace {
 
-// Session has no deadlines of its own. Long enough for a bulk enqueue of kEnqueueManyMax messages.
+// Long enough for a bulk enqueue of kEnqueueManyMax messages.
 constexpr std::chrono::minutes kStatementWait{5};
+// Closing the connection does it as well.
+constexpr std::chrono::seconds kSessionRollbackWait{2};
 
 Status NoTransaction() {
   return Status::Permanent(Code::kNoTransaction, "no transaction is open on this session");
@@ -15,14 +17,21 @@ Status NoTransaction() {
 PostgresSession::PostgresSession(std::shared_ptr<const Address> address)
     : connection_(std::move(address), Plans::kFresh) {}
 
-Status PostgresSession::Begin() {
-  return connection_.Run("BEGIN", Deadline::After(kStatementWait));
+Deadline PostgresSession::StatementDeadline() const {
+  return transaction_deadline_.value_or(Deadline::After(kStatementWait));
+}
+
+Status PostgresSession::Begin(std::optional<Deadline> deadline) {
+  transaction_deadline_ = deadline;
+  return connection_.Run("BEGIN", StatementDeadline());
 }
 
 Status PostgresSession::Commit() {
   const TransactionState state = transaction_state();
   if (state == TransactionState::kNone) return NoTransaction();
-  OUTBOX_RETURN_IF_ERROR(connection_.Run("COMMIT", Deadline::After(kStatementWait)));
+  const Deadline deadline = StatementDeadline();
+  transaction_deadline_.reset();
+  OUTBOX_RETURN_IF_ERROR(connection_.Run("COMMIT", deadline));
   // The server answers a COMMIT of a failed transaction by rolling it back, without an error.
   if (state == TransactionState::kOpen) return Status::Ok();
   return Status::Permanent(Code::kTransactionAborted,
@@ -30,12 +39,13 @@ Status PostgresSession::Commit() {
 }
 
 void PostgresSession::Rollback() noexcept {
+  transaction_deadline_.reset();
   if (transaction_state() == TransactionState::kNone) return;
-  if (!connection_.Run("ROLLBACK", Deadline::After(kStatementWait)).ok()) connection_.Close();
+  if (!connection_.Run("ROLLBACK", Deadline::After(kSessionRollbackWait)).ok()) connection_.Close();
 }
 
 Status PostgresSession::Execute(const std::string& sql) {
-  return connection_.Run(sql, Deadline::After(kStatementWait));
+  return connection_.Run(sql, StatementDeadline());
 }
 
 Result<std::vector<Executor::Row>> PostgresSession::Execute(const std::string& sql,
@@ -44,7 +54,7 @@ Result<std::vector<Executor::Row>> PostgresSession::Execute(const std::string& s
   if (!connection_.Healthy() || transaction_state() == TransactionState::kNone) {
     return NoTransaction();
   }
-  return connection_.ExecuteText(sql, params, Deadline::After(kStatementWait));
+  return connection_.ExecuteText(sql, params, StatementDeadline());
 }
 
 }  // namespace outbox::store::postgres

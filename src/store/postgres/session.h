@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "store/backend.h"
 #include "store/postgres/connection.h"
@@ -17,7 +18,7 @@ class PostgresSession final : public Session, private Executor {
   Status Open(Deadline deadline) { return connection_.Open(deadline); }
 
   Executor& executor() override { return *this; }
-  Status Begin() override;
+  Status Begin(std::optional<Deadline> deadline) override;
   Status Commit() override;
   void Rollback() noexcept override;
   Status Execute(const std::string& sql) override;
@@ -27,7 +28,10 @@ class PostgresSession final : public Session, private Executor {
   TransactionState transaction_state() const override { return connection_.transaction_state(); }
   Result<std::vector<Row>> Execute(const std::string& sql, std::span<const Param> params) override;
 
+  Deadline StatementDeadline() const;
+
   Connection connection_;
+  std::optional<Deadline> transaction_deadline_;
 };
 
 }  // namespace outbox::store::postgres

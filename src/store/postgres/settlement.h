@@ -17,6 +17,7 @@ namespace outbox::store::postgres {
 struct ClaimedRow {
   std::int64_t seq = 0;
   Tid tid;
+  bool ordered = false;
   bool settled = false;
 };
 

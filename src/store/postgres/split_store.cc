@@ -47,6 +47,16 @@ std::int16_t Number(message::Unrouted unrouted) {
   return 0;
 }
 
+bool AnyFromStart(const SplitRequest& request) {
+  return std::ranges::any_of(request.lanes,
+                             [](const LaneRequest& lane) { return lane.claim.from_start; });
+}
+
+// With an order also for the sake of what is committed late: it must not be overtaken.
+bool MustScanFromStart(const message::Routes& routes, const SplitRequest& request) {
+  return std::ranges::any_of(routes.routes(), &message::Route::ordered) || AnyFromStart(request);
+}
+
 }  // namespace
 
 struct SplitPlan {
@@ -159,11 +169,10 @@ Status PostgresSplitStore::Check(Deadline deadline) {
 
 Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes,
                                               const SplitRequest& request, Deadline deadline) {
+  if (AnyFromStart(request)) due_floor_.Reset();
   OUTBOX_ASSIGN_OR_RETURN(const bool worth, WorthSplitting(deadline));
   if (!worth) return SplitReport{};
-  if (std::ranges::any_of(request.lanes, [](const auto& lane) { return lane.claim.from_start; })) {
-    floor_.Reset();
-  }
+  if (MustScanFromStart(routes, request)) floor_.Reset();
   OUTBOX_ASSIGN_OR_RETURN(const Rows candidates, Lock(request.limit, deadline));
   idle_ = candidates.size() == 0;
   const SplitPlan plan(candidates, routes, request.lanes);
@@ -179,10 +188,21 @@ Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes,
 
 Result<bool> PostgresSplitStore::WorthSplitting(Deadline deadline) {
   if (!idle_) return true;
+  const auto started = ScanFloor::Clock::now();
+  const ScanPosition start = due_floor_.Start(started);
   Params params;
   AddFilter(params);
+  params.Time(start.available_at).Int8(start.seq);
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(due_, params, deadline));
-  return rows.Bool(0, 0);
+  const bool due = rows.Bool(0, 0);
+  if (due) return true;
+  const ScanPosition looked{rows.Time(0, 1) - ScanFloor::kLateCommits, 0};
+  if (start.available_at == Timestamp::min()) {
+    due_floor_.StepOver(looked, ScanFloor::Clock::now() - started);
+  } else {
+    due_floor_.Advance(looked, true);
+  }
+  return false;
 }
 
 void PostgresSplitStore::AddFilter(Params& params) const {
@@ -232,7 +252,7 @@ PostgresSplitStore::Lease PostgresSplitStore::MakeLease(const LaneRequest& reque
 }
 
 std::unique_ptr<Claim> PostgresSplitStore::MakeClaim(Lease lease, Rows rows) const {
-  Found found = ReadClaimed(std::move(rows), table_.Display(), 0);
+  Found found = ReadClaimed(std::move(rows), table_.Display(), lease.lane->options.destination, 0);
   return std::make_unique<LeaseClaim>(lease.lane->settles, std::move(lease.token), found.claimed_at,
                                       std::move(found.messages), std::move(found.rows),
                                       found.any_in_doubt, std::move(found.exhausted));
@@ -287,20 +307,26 @@ Result<SplitReport> PostgresSplitStore::Write(const Rows& candidates, const Spli
   return report;
 }
 
-Result<std::size_t> PostgresSplitStore::CompleteLeftOver(std::size_t limit, Deadline deadline) {
+Result<LeftOverReport> PostgresSplitStore::CompleteLeftOver(std::int64_t after_seq,
+                                                            std::size_t limit, Deadline deadline) {
+  const bool any = options_.completion == Completion::kAny;
   Params look;
-  look.Int8(static_cast<std::int64_t>(limit));
+  look.Int8(after_seq).Int8(static_cast<std::int64_t>(limit)).Bool(any && options_.keep_delivered);
   OUTBOX_ASSIGN_OR_RETURN(const Rows found, connection_.Execute(left_over_, look, deadline));
-  if (found.size() == 0) return std::size_t{0};
+  LeftOverReport report{.looked_at = static_cast<std::size_t>(found.size())};
+  if (found.size() == 0) return report;
+  report.last_seq = found.Int8(found.size() - 1, 1);
   std::vector<Uuid> ids;
-  ids.reserve(static_cast<std::size_t>(found.size()));
-  for (int row = 0; row < found.size(); ++row) ids.push_back(found.Id(row, 0));
+  for (int row = 0; row < found.size(); ++row) {
+    if (found.Bool(row, 2)) ids.push_back(found.Id(row, 0));
+  }
+  if (ids.empty()) return report;
   Params complete;
-  complete.UuidArray(ids)
-      .Bool(options_.completion == Completion::kAny)
-      .Bool(options_.keep_delivered);
+  complete.UuidArray(ids).Bool(any).Bool(options_.keep_delivered);
+  complete.Int4(static_cast<int>(options_.last_error_bytes_max));
   OUTBOX_ASSIGN_OR_RETURN(const Rows done, connection_.Execute(complete_, complete, deadline));
-  return static_cast<std::size_t>(done.Int8(0, 0));
+  report.completed = static_cast<std::size_t>(done.Int8(0, 0));
+  return report;
 }
 
 Result<std::vector<std::string>> PostgresSplitStore::WaitingDestinations(Deadline deadline) {

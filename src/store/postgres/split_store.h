@@ -12,8 +12,8 @@
 #include "message/table_name.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/lease_claim.h"
-#include "store/postgres/scan_floor.h"
 #include "store/postgres/statement.h"
+#include "store/scan_floor.h"
 #include "store/split_store.h"
 
 namespace outbox::store::postgres {
@@ -30,7 +30,8 @@ class PostgresSplitStore final : public SplitStore {
 
   Result<SplitReport> Split(const message::Routes& routes, const SplitRequest& request,
                             Deadline deadline) override;
-  Result<std::size_t> CompleteLeftOver(std::size_t limit, Deadline deadline) override;
+  Result<LeftOverReport> CompleteLeftOver(std::int64_t after_seq, std::size_t limit,
+                                          Deadline deadline) override;
   Result<std::vector<std::string>> WaitingDestinations(Deadline deadline) override;
   Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
                                               Deadline deadline) override;
@@ -80,6 +81,7 @@ class PostgresSplitStore final : public SplitStore {
   Connection connection_;
   ScanFloor floor_;
   bool idle_ = false;
+  ScanFloor due_floor_;  // where an idle one looks whether something is due
   std::vector<Lane> lanes_;
 };
 

@@ -50,21 +50,61 @@ Result<TableSchema> ReadTableSchema(Connection& connection, const message::Table
   return schema;
 }
 
+Result<std::vector<std::string>> ReadTables(Connection& connection, Deadline deadline) {
+  static const Statement kState(sql::postgres::kTableState);
+  static const Statement kTables(sql::postgres::kMigratedTables);
+  std::vector<std::string> tables;
+  Params registry;
+  registry.Text("outbox").Text("migration");
+  OUTBOX_ASSIGN_OR_RETURN(const Rows state, connection.Execute(kState, registry, deadline));
+  if (!state.Bool(0, 0)) return tables;
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection.Execute(kTables, Params(), deadline));
+  for (int row = 0; row < rows.size(); ++row) tables.emplace_back(rows.Text(row, 0));
+  return tables;
+}
+
+Status RequireEncoding(Connection& connection, Deadline deadline) {
+  OUTBOX_RETURN_IF_ERROR(connection.Open(deadline));
+  if (connection.encoding() != "SQL_ASCII") return Status::Ok();
+  return Status::Permanent(Code::kSchema,
+                           "the database's encoding is SQL_ASCII: it does not check text, and a "
+                           "message that is not UTF-8 would block all others")
+      .WithHint("use a database made with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8'");
+}
+
+Status RequireAllRows(Connection& connection, const message::TableName& table, Deadline deadline) {
+  static const Statement kHidden(sql::postgres::kHiddenRows);
+  Params names;
+  names.Text(table.schema()).Text(table.name());
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection.Execute(kHidden, names, deadline));
+  if (rows.size() == 0 || !rows.Bool(0, 0)) return Status::Ok();
+  return Status::Permanent(Code::kPermission,
+                           StrCat("row level security hides the messages of table ",
+                                  table.Display(), " from this role"))
+      .WithHint(
+          "GRANT outbox_relay TO this role; as the table's new owner, switch tenant isolation "
+          "off and on again")
+      .WithNative("42501");
+}
+
 Status RequireTable(Connection& connection, const message::TableName& table,
                     const std::vector<std::string>& access, Deadline deadline) {
   static const Statement kMissing(sql::postgres::kMissingPrivileges);
+  OUTBOX_RETURN_IF_ERROR(RequireEncoding(connection, deadline));
   const auto schema = ReadTableSchema(connection, table, deadline);
   if (!schema.ok()) return ExplainPermission(schema.error(), table);
   if (!schema->exists) {
     return Status::Permanent(Code::kNotFound, StrCat("table ", table.Display(), " does not exist"))
-        .WithHint(MigrateHint(table.Display()));
+        .WithHint(AbsentHint(table.Display(), ReadTables(connection, deadline)));
   }
   OUTBOX_RETURN_IF_ERROR(RequireCurrent(*schema, table.Display()));
   Params params;
   params.Text(table.schema()).Text(table.name()).TextArray(access);
   const auto missing = connection.Execute(kMissing, params, deadline);
   if (!missing.ok()) return ExplainPermission(missing.error(), table);
-  if (missing->size() == 0) return Status::Ok();
+  if (missing->size() == 0) {
+    return access == kReadAccess ? Status::Ok() : RequireAllRows(connection, table, deadline);
+  }
   std::vector<std::string> names;
   names.reserve(static_cast<std::size_t>(missing->size()));
   for (int row = 0; row < missing->size(); ++row) names.emplace_back(missing->Text(row, 0));

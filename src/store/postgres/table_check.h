@@ -21,11 +21,24 @@ inline const std::vector<std::string> kReadAccess{"SELECT"};
 Result<TableSchema> ReadTableSchema(Connection& connection, const message::TableName& table,
                                     Deadline deadline);
 
+// Every outbox table of this database.
+Result<std::vector<std::string>> ReadTables(Connection& connection, Deadline deadline);
+
+// kSchema when the database takes any bytes for text (SQL_ASCII): one row that is not UTF-8 would
+// make every statement fail that reads it, and with them all that wait behind it.
+Status RequireEncoding(Connection& connection, Deadline deadline);
+
 // kNotFound   the table does not exist
-// kSchema     it exists but is not an outbox table, or of an older or newer version
-// kPermission this role lacks one of the rights in `access`
+// kSchema     it exists but is not an outbox table, or of an older or newer version; or
+//             RequireEncoding
+// kPermission this role lacks one of the rights in `access`; or, with more than kReadAccess,
+//             RequireAllRows
 Status RequireTable(Connection& connection, const message::TableName& table,
                     const std::vector<std::string>& access, Deadline deadline);
+
+// kPermission when row level security hides rows from this role: a relay would find nothing to do,
+// and say nothing. For a table that RequireTable has found good.
+Status RequireAllRows(Connection& connection, const message::TableName& table, Deadline deadline);
 
 // The newest migration this program has.
 int LatestVersion() noexcept;

@@ -254,6 +254,37 @@ TEST_F(IsolationTest, AnybodyElseSeesOnlyTheTenantItNames) {
   EXPECT_EQ(connection.Run("SELECT count(*) FROM orders_outbox"), "0");
 }
 
+TEST_F(IsolationTest, ARoleFromWhichRowsAreHiddenIsRefusedWithTheRemedy) {
+  const std::string guest = NewRole("guest");
+  work_->Run("GRANT USAGE ON SCHEMA outbox TO " + guest);
+  work_->Run("GRANT SELECT ON outbox.migration TO " + guest);
+  for (const char* table : {"orders_outbox", "orders_outbox_delivery", "orders_outbox_attempt"}) {
+    work_->Run(base::StrCat("GRANT ALL ON ", table, " TO ", guest));
+  }
+  const auto backend = Open(UrlOf(guest));
+  const auto expect_hidden = [](const Status& status) {
+    EXPECT_THAT(status, HasCode(Code::kPermission));
+    EXPECT_THAT(status.hint(), HasSubstr("GRANT outbox_relay"));
+  };
+  expect_hidden(backend->OpenRelay({.table = kTable, .relay_id = "r"}, Soon()).error());
+  expect_hidden(backend->OpenSplit({.table = kTable}, Soon()).error());
+  expect_hidden(backend->OpenClean(kTable, Soon()).error());
+  const auto inspect = backend->OpenInspect(kTable, Soon());
+  ASSERT_OK(inspect);
+  expect_hidden((*inspect)->Stats(Scope::All(), false, Soon()).error());
+  expect_hidden((*inspect)->List(Scope::All(), {}, Soon()).error());
+  const Audit audit{.actor = "otto", .request_id = {}, .filter = "{}", .matched = 1};
+  expect_hidden((*inspect)->DeleteOne(Scope::All(), mine_, &audit, Soon()).error());
+  EXPECT_EQ((*inspect)->Stats(Of(kMine), false, Soon())->pending, 1) << "it names a tenant";
+
+  // A policy of one's own lets it in as well.
+  work_->Run("CREATE POLICY guests ON orders_outbox TO " + guest + " USING (true)");
+  EXPECT_OK(backend->OpenRelay({.table = kTable, .relay_id = "r"}, Soon()));
+  work_->Run("DROP POLICY guests ON orders_outbox");
+  sql_->Run("GRANT outbox_relay TO " + guest);
+  EXPECT_OK(backend->OpenRelay({.table = kTable, .relay_id = "r"}, Soon()));
+}
+
 TEST_F(IsolationTest, ClaimsAndSettlesStillGoByIndexAndCtid) {
   const auto table = message::TableName::Parse(kTable, "public").value();
   const auto plan = [&](std::string_view query, const std::string& arguments) {

@@ -1,5 +1,6 @@
 #include "store/postgres/transaction_claim.h"
 
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -86,7 +87,10 @@ Result<SettleReport> TransactionClaim::Settle(std::span<const Outcome> outcomes,
 
 Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
   open_ = false;
-  if (!connection_->Healthy() || connection_->session() != session_) return Void();
+  if (!connection_->Healthy() || connection_->session() != session_) {
+    connection_->Close();
+    return Void();
+  }
   const auto written = Write(deadline);
   if (written.ok()) return Missing(*written);
   connection_->Close();
@@ -130,11 +134,17 @@ SettleReport TransactionClaim::Missing(const Rows& touched) const {
   return report;
 }
 
-Result<std::vector<std::uint32_t>> TransactionClaim::Extend(std::chrono::milliseconds, Deadline) {
-  if (open_ && connection_->Healthy() && connection_->session() == session_) {
+Result<std::vector<std::uint32_t>> TransactionClaim::Extend(std::chrono::milliseconds,
+                                                            Deadline deadline) {
+  static const Statement kStillHere("SELECT 1");
+  if (open_ && connection_->Healthy() &&
+      connection_->Execute(kStillHere, Params(), deadline, session_).ok()) {
     return std::vector<std::uint32_t>{};
   }
-  return Void();
+  if (std::exchange(open_, false)) connection_->Close();
+  std::vector<std::uint32_t> lost(rows_.size());
+  std::iota(lost.begin(), lost.end(), 0U);
+  return lost;
 }
 
 }  // namespace outbox::store::postgres

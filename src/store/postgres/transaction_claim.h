@@ -1,5 +1,6 @@
 // TransactionClaim: messages whose rows are locked in an open transaction, on a connection of the
-// claim's own. A crash, or a lost connection, frees them at once.
+// claim's own. A crash, or a lost connection, frees them at once. A process that stands still is
+// cut off by the server: the transaction may be idle for the lease and ten seconds more.
 //
 // Settle collects outcomes; the last one writes them all and commits. Until then a failure voids
 // the whole claim.
@@ -59,7 +60,7 @@ class TransactionClaim final : public Claim {
   std::span<const Message> messages() const override { return messages_->get(); }
   std::span<const Message> exhausted() const override { return exhausted_; }
   Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) override;
-  // Nothing to do: the lock lasts as long as the connection. Fails when that is gone.
+  // Tells the server that somebody is here. All messages are lost when the transaction is gone.
   Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds lease,
                                             Deadline deadline) override;
 

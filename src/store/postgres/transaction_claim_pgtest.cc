@@ -1,10 +1,16 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "store/postgres/postgres_fixture.h"
 
 namespace outbox::store::postgres {
 namespace {
 
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using Kind = Outcome::Kind;
 
 class TransactionClaimTest : public PostgresTest {
@@ -82,6 +88,49 @@ TEST_F(TransactionClaimTest, FreesItsRowsAtOnceWhenTheConnectionDies) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().disposition(), Disposition::kPermanent) << report.error().ToString();
   EXPECT_EQ(Value("SELECT count(*) FROM orders_outbox WHERE status = 'delivered'"), "0");
+}
+
+TEST_F(TransactionClaimTest, IsLostWithItsConnection) {
+  Insert(3);
+  const auto store = OpenTransactions();
+  const auto claim = Next(*store, Batch(10));
+  EXPECT_THAT(claim->Extend(1s, Soon()).value(), IsEmpty());
+  sql_->Run(
+      "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+      " WHERE datname = current_database() AND state = 'idle in transaction'");
+  EXPECT_THAT(claim->Extend(1s, Soon()).value(), ElementsAre(0U, 1U, 2U));
+  EXPECT_THAT(claim->Extend(1s, Soon()).value(), ElementsAre(0U, 1U, 2U)) << "for good";
+  EXPECT_EQ(claim->Settle(All(*claim, Kind::kDelivered), Soon()).error().disposition(),
+            Disposition::kPermanent);
+  EXPECT_EQ(Next(*store, Batch(10))->messages().size(), 3U) << "at once, and in a new session";
+}
+
+// The server waits ten seconds longer than the lease.
+TEST_F(TransactionClaimTest, IsCutOffWhenItsRelayStandsStillAndKeptWhenItDoesNot) {
+  Insert(3);
+  const auto store = OpenTransactions();
+  ClaimRequest request = Batch(1);
+  request.lease = 1ms;
+  const auto frozen = Next(*store, request);
+  const auto alive = Next(*store, request);
+  ASSERT_EQ(frozen->size(), 1U);
+  ASSERT_EQ(alive->size(), 1U);
+  const auto other = OpenTransactions();
+  std::vector<std::int64_t> freed;
+  ASSERT_TRUE(Eventually(
+      [&] {
+        EXPECT_THAT(alive->Extend(1ms, Soon()).value(), IsEmpty());
+        for (const Message& message : Next(*other, Batch(10))->messages())
+          freed.push_back(message.seq);
+        return std::ranges::count(freed, 1) > 0;
+      },
+      90s));
+  EXPECT_EQ(std::ranges::count(freed, 2), 0) << "one that is heard of is kept";
+  EXPECT_THAT(frozen->Extend(1ms, Soon()).value(), ElementsAre(0U));
+  EXPECT_OK(alive->Settle(All(*alive, Kind::kDelivered), Soon()));
+  EXPECT_EQ(
+      Value("SELECT string_agg(seq::text, ',') FROM orders_outbox WHERE status = 'delivered'"),
+      "2");
 }
 
 TEST_F(TransactionClaimTest, OpensAsManyAsItsTraitsSayAndNoMore) {

@@ -66,13 +66,15 @@ Meaning MeaningOf(int code) {
   switch (code) {
     case SQLITE_READONLY_DBMOVED:
       return {Code::kUnavailable, kRetry, "was moved or deleted while it was open",
-              "put the file back, or restart with its new path"};
+              "the file that has this path now is used from here on; messages in the old one stay "
+              "there"};
     case SQLITE_IOERR_NOMEM: return {Code::kUnavailable, kRetry, "ran out of memory", ""};
     case SQLITE_IOERR_CORRUPTFS:
       return {Code::kInternal, kPermanent, "lies on a damaged file system", "check the disk"};
     case SQLITE_CONSTRAINT_TRIGGER:
-      return {Code::kRejected, kPermanent, "refused a row",
-              "follow the rule that is named, or relax it: outboxd migrate up --topics relaxed"};
+      return {Code::kInvalidArgument, kPermanent, "refused a row",
+              "follow the rule that is named, or relax it: outboxd migrate up --table T --topics "
+              "relaxed"};
     default: return MeaningOfPrimary(code & 0xff);
   }
 }

@@ -111,6 +111,12 @@ Status Connection::LastError() const {
                        sqlite3_errmsg(handle_.get()));
 }
 
+bool Connection::moved() const noexcept {
+  int moved = 0;
+  return sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+         moved != 0;
+}
+
 Status Connection::Begin() { return Execute("BEGIN IMMEDIATE"); }
 
 Status Connection::Commit() {

@@ -60,6 +60,8 @@ class Connection {
 
   // True when the file or its file system allows no writes.
   bool read_only() const noexcept { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
+  // True when the path names another file than the one that is open, or none.
+  bool moved() const noexcept;
   bool in_transaction() const noexcept { return sqlite3_get_autocommit(handle_.get()) == 0; }
   std::int64_t total_changes() const noexcept { return sqlite3_total_changes64(handle_.get()); }
   // Rows changed by the last statement that changes any, without what triggers did.

@@ -1,9 +1,13 @@
 // ConnectionSlot: a place for one connection that is opened when needed and replaced after a
 // failure.
 //
+// A file that was moved away or replaced under it (a restored backup) is noticed within a second of
+// use: that call fails once, and the next opens the file that has the path then.
+//
 // Threads: used by one thread at a time; it may be handed from one to another.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +15,7 @@
 
 #include "outbox/deadline.h"
 #include "outbox/status.h"
+#include "store/sqlite/classify_error.h"
 #include "store/sqlite/connection.h"
 
 namespace outbox::store::sqlite {
@@ -38,6 +43,7 @@ class ConnectionSlot {
 
  private:
   Status Open(Deadline deadline) {
+    OUTBOX_RETURN_IF_ERROR(LeaveMovedFile());
     if (connection_ == nullptr) {
       OUTBOX_ASSIGN_OR_RETURN(auto opened, Connection::Open(path_, OpenMode::kExisting, deadline));
       if (prepare_) OUTBOX_RETURN_IF_ERROR(prepare_(*opened));
@@ -47,8 +53,20 @@ class ConnectionSlot {
     return Status::Ok();
   }
 
+  Status LeaveMovedFile() {
+    const auto now = std::chrono::steady_clock::now();
+    if (connection_ == nullptr || now - looked_ < kBetweenLooks) return Status::Ok();
+    looked_ = now;
+    if (!connection_->moved()) return Status::Ok();
+    connection_.reset();
+    return ClassifyError(SQLITE_READONLY_DBMOVED, path_, "");
+  }
+
+  static constexpr std::chrono::milliseconds kBetweenLooks{1000};
+
   std::string path_;
   Prepare prepare_;
+  std::chrono::steady_clock::time_point looked_{};
   std::unique_ptr<Connection> connection_;
 };
 

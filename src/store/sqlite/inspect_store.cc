@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kCountedMax = 10'000;
 // A tenant's delivered messages are counted by index alone.
 constexpr std::int64_t kTenantCountedMax = 100'000;
+constexpr std::int64_t kDeliveriesCountedMax = 1'000;  // of each destination
 constexpr std::int64_t kUnlimited = -1;
 
 class SqliteInspectStore final : public InspectStore {
@@ -158,6 +159,7 @@ class SqliteInspectStore final : public InspectStore {
       stats.delivered = std::max(stats.delivered, range - live - stats.dead);
     }
     OUTBOX_RETURN_IF_ERROR(ReadOldestAge(connection, stats));
+    OUTBOX_RETURN_IF_ERROR(AddDeliveries(connection, exact, stats));
     return stats;
   }
 
@@ -191,6 +193,18 @@ class SqliteInspectStore final : public InspectStore {
                             connection.Prepare(Render(table_, sql::sqlite::kStatsOldest)));
     OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
     if (found) stats.oldest_age = std::chrono::milliseconds(query.Int(0));
+    return Status::Ok();
+  }
+
+  Status AddDeliveries(Connection& connection, bool exact, TableStats& stats) {
+    OUTBOX_ASSIGN_OR_RETURN(Query query,
+                            connection.Prepare(Render(table_, sql::sqlite::kStatsDeliveries)));
+    const std::int64_t cap = exact ? kUnlimited : kDeliveriesCountedMax;
+    OUTBOX_RETURN_IF_ERROR(query.Bind(1, cap).Step().error());
+    stats.due += query.Int(0);
+    if (query.IsNull(1)) return Status::Ok();
+    const std::chrono::milliseconds age(query.Int(1));
+    stats.oldest_age = std::max(stats.oldest_age.value_or(age), age);
     return Status::Ok();
   }
 

@@ -21,10 +21,25 @@ Status FileError(const std::string& path, int error) {
       .WithHint("the relay needs write permission for the folder of the database");
 }
 
+// The name as a part of a file's name; different ones stay different.
+std::string Escaped(std::string_view name) {
+  std::string escaped;
+  for (const char c : name) {
+    if (c == '/') {
+      escaped += "%2F";
+    } else if (c == '%') {
+      escaped += "%25";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 }  // namespace
 
 LeaderLock::LeaderLock(std::string_view database, std::string_view table)
-    : path_(base::StrCat(database, "-", table, ".leader")) {}
+    : path_(base::StrCat(database, "-", Escaped(table), ".leader")) {}
 
 Result<bool> LeaderLock::TryAcquire() {
   if (file_ >= 0 && StillInPlace()) return true;

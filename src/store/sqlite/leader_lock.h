@@ -15,7 +15,8 @@ namespace outbox::store::sqlite {
 
 class LeaderLock {
  public:
-  // The lock file is "<database>-<table>.leader".
+  // The lock file is "<database>-<table>.leader"; a slash in `table`, which may have the name of a
+  // sink in it, becomes %2F.
   LeaderLock(std::string_view database, std::string_view table);
   ~LeaderLock() { Release(); }
   LeaderLock(const LeaderLock&) = delete;

@@ -26,7 +26,12 @@ class LeaseClaim final : public Claim {
     OUTBOX_ASSIGN_OR_RETURN(
         SettleReport report,
         settle_->connection.Use(deadline, [&](Connection& on) { return SettleOn(on, outcomes); }));
-    for (const Outcome& outcome : outcomes) settled_[outcome.index] = true;
+    for (const Outcome& outcome : outcomes) {
+      settled_[outcome.index] = true;
+      const Message& message = taken_.messages[outcome.index];
+      const bool next_is_due = outcome.kind != Outcome::Kind::kRetry;
+      if (next_is_due && taken_.ordered.contains(message.seq)) settle_->keys.Add(message.key);
+    }
     return report;
   }
 

@@ -10,17 +10,20 @@
 #include <string>
 
 #include "store/relay_store.h"
+#include "store/settled_keys.h"
 #include "store/sqlite/connection_slot.h"
 #include "store/sqlite/lease_table.h"
 
 namespace outbox::store::sqlite {
 
-// The connection on which claims are settled. Shared with the claims, which may outlive the store.
+// The connection on which claims are settled, and the keys that were. Shared with the claims, which
+// may outlive the store.
 struct SettleSlot {
   SettleSlot(const std::string& path, bool async_ack);
 
   std::mutex mutex;  // guards connection
   ConnectionSlot connection;
+  SettledKeys keys;
 };
 
 std::unique_ptr<Claim> MakeLeaseClaim(std::shared_ptr<const LeaseTable> table,

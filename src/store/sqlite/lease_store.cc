@@ -16,16 +16,34 @@ Result<std::unique_ptr<Claim>> LeaseStore::Next(const ClaimRequest& request, Dea
   Taken taken;
   OUTBOX_ASSIGN_OR_RETURN(const bool worth, WorthClaiming(deadline));
   if (worth) {
-    const auto take = [&](Connection& connection) -> Result<Taken> {
-      OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
-      OUTBOX_ASSIGN_OR_RETURN(Taken found, table()->Take(connection, token, request));
-      OUTBOX_RETURN_IF_ERROR(transaction.Commit());
-      return found;
-    };
-    OUTBOX_ASSIGN_OR_RETURN(taken, claim_.Use(deadline, take));
+    auto found = claim_.Use(deadline, [&](Connection& connection) {
+      return Take(connection, token, request, deadline);
+    });
+    if (!found.ok()) scan_.Reset();
+    OUTBOX_ASSIGN_OR_RETURN(taken, std::move(found));
     NoteClaimed(!taken.messages.empty() || !taken.exhausted.empty());
+    for (const Message& message : taken.exhausted) {
+      if (taken.ordered.contains(message.seq)) settle_->keys.Add(message.key);
+    }
   }
   return MakeLeaseClaim(table(), settle_, std::move(token), std::move(taken));
+}
+
+Result<Taken> LeaseStore::Take(Connection& connection, const std::string& token,
+                               const ClaimRequest& request, Deadline deadline) {
+  const bool deliveries = table()->rows() == LeasedRows::kDeliveries;
+  std::vector<std::int64_t> seqs;
+  if (deliveries) {
+    OUTBOX_ASSIGN_OR_RETURN(seqs,
+                            scan_.Next(connection, *table(), request, settle_->keys, deadline));
+    if (seqs.empty()) return Taken{};
+  }
+  OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
+  OUTBOX_ASSIGN_OR_RETURN(Taken taken, deliveries
+                                           ? table()->TakeThese(connection, token, request, seqs)
+                                           : table()->Take(connection, token, request));
+  OUTBOX_RETURN_IF_ERROR(transaction.Commit());
+  return taken;
 }
 
 }  // namespace outbox::store::sqlite

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "store/sqlite/delivery_scan.h"
 #include "store/sqlite/lease_claim.h"
 #include "store/sqlite/relay_store_base.h"
 
@@ -17,7 +18,11 @@ class LeaseStore final : public RelayStoreBase {
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
 
  private:
+  Result<Taken> Take(Connection& connection, const std::string& token, const ClaimRequest& request,
+                     Deadline deadline);
+
   ConnectionSlot claim_;
+  DeliveryScan scan_;
   // Shared with the claims, which may outlive the store.
   std::shared_ptr<SettleSlot> settle_;
 };

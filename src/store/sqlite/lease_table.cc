@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
@@ -29,14 +30,32 @@ void TopicWanted(sqlite3_context* context, int, sqlite3_value** values) noexcept
   sqlite3_result_int(context, wanted ? 1 : 0);
 }
 
-Result<std::vector<Message>> ReadTaken(Query& query, const message::TableName& table) {
+Result<std::vector<Message>> ReadTaken(Query& query, const message::TableName& table,
+                                       const std::string& destination,
+                                       std::unordered_set<std::int64_t>* ordered = nullptr) {
   std::vector<Message> messages;
   while (true) {
     OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
     if (!found) return messages;
     messages.push_back(ReadMessage(query, table));
+    messages.back().destination = destination;
     messages.back().in_doubt = query.Int(kMessageColumns) != 0;
+    if (ordered != nullptr && query.Int(kMessageColumns + 1) != 0) {
+      ordered->insert(messages.back().seq);
+    }
   }
+}
+
+std::int64_t ToMilliseconds(Timestamp at) {
+  return std::chrono::floor<std::chrono::milliseconds>(at).time_since_epoch().count();
+}
+
+std::string JsonArray(std::span<const std::int64_t> numbers) {
+  std::string list = "[";
+  for (const std::int64_t number : numbers) {
+    list += base::StrCat(list.size() > 1 ? "," : "", number);
+  }
+  return list + "]";
 }
 
 }  // namespace
@@ -55,13 +74,16 @@ LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions&
       any_completes_(options.completion == Completion::kAny),
       keep_messages_(options.keep_delivered),
       history_(options.attempt_history),
-      worker_(options.relay_id) {
+      worker_(options.relay_id),
+      last_error_bytes_max_(static_cast<std::int64_t>(options.last_error_bytes_max)) {
   const bool messages = rows_ == LeasedRows::kMessages;
   const message::TableName rows = messages ? table : table.Deliveries();
   // Delivered deliveries stay as long as their message does.
   const bool keep = keep_messages_ || !messages;
   take_ = Render(table, messages ? queries::kClaim : queries::kClaimDelivery);
   take_these_ = Render(table, queries::kSplitLease);
+  look_ = Render(table, queries::kDueDeliveries);
+  first_ = Render(table, queries::kFirstOfKey);
   due_ = Render(table, messages ? queries::kPeekDue : queries::kPeekDueDelivery);
   undrained_ = Render(table, messages ? queries::kUndrained : queries::kUndrainedDelivery);
   read_taken_ = Render(table, queries::kReadClaimed);
@@ -92,26 +114,68 @@ Status LeaseTable::Register(Connection& connection) const {
 
 Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
                                const ClaimRequest& request) const {
-  OUTBOX_ASSIGN_OR_RETURN(auto rows, rows_ == LeasedRows::kMessages
-                                         ? TakeMessages(connection, token, request)
-                                         : TakeDeliveries(connection, token, request));
+  if (rows_ == LeasedRows::kDeliveries) {
+    OUTBOX_ASSIGN_OR_RETURN(const Looked looked, Look(connection, {.limit = request.limit}));
+    return TakeThese(connection, token, request, looked.seqs);
+  }
+  OUTBOX_ASSIGN_OR_RETURN(auto rows, TakeMessages(connection, token, request));
   return Sort(connection, token, request, std::move(rows));
+}
+
+Result<Looked> LeaseTable::Look(Connection& connection, const LookRequest& request) const {
+  OUTBOX_CHECK(rows_ == LeasedRows::kDeliveries);
+  Looked looked;
+  std::unordered_map<std::string, std::int64_t> first;
+  OUTBOX_ASSIGN_OR_RETURN(Query due, connection.Prepare(look_));
+  due.Bind(1, destination_).Bind(2, ToMilliseconds(request.after.available_at));
+  due.Bind(3, request.after.seq);
+  std::string key;
+  for (std::size_t rows = 0; rows < request.page && looked.seqs.size() < request.limit; ++rows) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, due.Step());
+    looked.to_end = !found;
+    if (!found) break;
+    const std::int64_t seq = due.Int(0);
+    looked.last = {Timestamp(std::chrono::milliseconds(due.Int(2))), seq};
+    if (!due.IsNull(1)) {
+      key = due.Text(1);
+      auto known = first.find(key);
+      if (known == first.end()) {
+        OUTBOX_ASSIGN_OR_RETURN(const First first_of_key, FirstOf(connection, key));
+        known = first.emplace(key, first_of_key.seq).first;
+      }
+      if (known->second != seq) {
+        looked.waiting = true;
+        continue;
+      }
+    }
+    looked.seqs.push_back(seq);
+  }
+  return looked;
+}
+
+Result<LeaseTable::First> LeaseTable::FirstOf(Connection& connection, std::string_view key) const {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(first_));
+  OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Bind(1, destination_).Bind(2, key).Step());
+  return found ? First{.seq = query.Int(0), .due = query.Int(1) != 0} : First{};
 }
 
 Result<Taken> LeaseTable::TakeThese(Connection& connection, std::string_view token,
                                     const ClaimRequest& request,
                                     std::span<const std::int64_t> seqs) const {
-  OUTBOX_CHECK(rows_ == LeasedRows::kMessages);
-  std::string list = "[";
-  for (const std::int64_t seq : seqs) list += base::StrCat(list.size() > 1 ? "," : "", seq);
-  list += "]";
+  if (seqs.empty()) return Taken{};
   std::vector<Message> rows;
-  {
+  std::unordered_set<std::int64_t> ordered;
+  if (rows_ == LeasedRows::kDeliveries) {
+    OUTBOX_ASSIGN_OR_RETURN(rows, TakeDeliveries(connection, token, request, seqs, ordered));
+  } else {
+    const std::string list = JsonArray(seqs);
     OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(take_these_));
     query.Bind(1, token).Bind(2, request.lease.count()).Bind(3, list);
-    OUTBOX_ASSIGN_OR_RETURN(rows, ReadTaken(query, table_));
+    OUTBOX_ASSIGN_OR_RETURN(rows, ReadTaken(query, table_, destination_));
   }
-  return Sort(connection, token, request, std::move(rows));
+  OUTBOX_ASSIGN_OR_RETURN(Taken taken, Sort(connection, token, request, std::move(rows)));
+  taken.ordered = std::move(ordered);
+  return taken;
 }
 
 Result<Taken> LeaseTable::Sort(Connection& connection, std::string_view token,
@@ -140,21 +204,27 @@ Result<std::vector<Message>> LeaseTable::TakeMessages(Connection& connection,
       .Bind(4, filter_.name_space)
       .Bind(6, filter_.topics.empty() ? 0 : 1);
   if (filter_.tenant_id) query.Bind(5, tenant_);
-  return ReadTaken(query, table_);
+  return ReadTaken(query, table_, destination_);
 }
 
-Result<std::vector<Message>> LeaseTable::TakeDeliveries(Connection& connection,
-                                                        std::string_view token,
-                                                        const ClaimRequest& request) const {
-  OUTBOX_ASSIGN_OR_RETURN(Query take, connection.Prepare(take_));
-  take.Bind(1, token)
-      .Bind(2, request.lease.count())
-      .Bind(3, static_cast<std::int64_t>(request.limit))
-      .Bind(4, destination_);
-  OUTBOX_RETURN_IF_ERROR(take.Run().error());
+Result<std::vector<Message>> LeaseTable::TakeDeliveries(
+    Connection& connection, std::string_view token, const ClaimRequest& request,
+    std::span<const std::int64_t> seqs, std::unordered_set<std::int64_t>& ordered) const {
+  std::vector<std::int64_t> taken;
+  {
+    const std::string list = JsonArray(seqs);
+    OUTBOX_ASSIGN_OR_RETURN(Query take, connection.Prepare(take_));
+    take.Bind(1, token).Bind(2, request.lease.count()).Bind(3, list).Bind(4, destination_);
+    while (true) {
+      OUTBOX_ASSIGN_OR_RETURN(const bool found, take.Step());
+      if (!found) break;
+      taken.push_back(take.Int(0));
+    }
+  }
+  const std::string list = JsonArray(taken);
   OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(read_taken_));
-  query.Bind(1, token).Bind(2, destination_);
-  return ReadTaken(query, table_);
+  query.Bind(1, list).Bind(2, destination_);
+  return ReadTaken(query, table_, destination_, &ordered);
 }
 
 Status LeaseTable::Bury(Connection& connection, std::string_view token,
@@ -170,7 +240,7 @@ Status LeaseTable::Bury(Connection& connection, std::string_view token,
 Status LeaseTable::Complete(Connection& connection, const Message& message) const {
   if (rows_ == LeasedRows::kMessages) return Status::Ok();
   OUTBOX_ASSIGN_OR_RETURN(Query complete, connection.Prepare(complete_));
-  complete.Bind(1, message.seq).Bind(2, any_completes_ ? 1 : 0);
+  complete.Bind(1, message.seq).Bind(2, any_completes_ ? 1 : 0).Bind(3, last_error_bytes_max_);
   OUTBOX_RETURN_IF_ERROR(complete.Run().error());
   if (keep_messages_) return Status::Ok();
   OUTBOX_ASSIGN_OR_RETURN(Query remove, connection.Prepare(remove_));

@@ -13,9 +13,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "message/table_name.h"
@@ -23,6 +26,7 @@
 #include "outbox/options.h"
 #include "outbox/status.h"
 #include "store/relay_store.h"
+#include "store/scan_floor.h"
 #include "store/sqlite/connection.h"
 
 namespace outbox::store::sqlite {
@@ -30,6 +34,23 @@ namespace outbox::store::sqlite {
 struct Taken {
   std::vector<Message> messages;   // oldest first
   std::vector<Message> exhausted;  // turned dead
+  // The seqs of deliveries that others of their key wait for.
+  std::unordered_set<std::int64_t> ordered;
+};
+
+// How far to look for deliveries.
+struct LookRequest {
+  std::size_t limit = 1;
+  // Rows to be looked at: what waits for an earlier one does not count towards the limit.
+  std::size_t page = std::numeric_limits<std::size_t>::max();
+  ScanPosition after;
+};
+
+struct Looked {
+  std::vector<std::int64_t> seqs;    // oldest first, to be taken with TakeThese
+  std::optional<ScanPosition> last;  // looked at
+  bool to_end = false;               // nothing is due behind it
+  bool waiting = false;              // some wait for an earlier one of their key
 };
 
 // Which rows are claimed.
@@ -50,7 +71,16 @@ class LeaseTable {
 
   Result<Taken> Take(Connection& connection, std::string_view token,
                      const ClaimRequest& request) const;
-  // Takes these messages, which are due, whatever the filter says; kMessages only.
+  // Deliveries that can be taken. Needs no transaction; kDeliveries only.
+  Result<Looked> Look(Connection& connection, const LookRequest& request) const;
+  // The delivery that goes first of those with one key: 0 when there is none.
+  struct First {
+    std::int64_t seq = 0;
+    bool due = false;  // and nobody has it
+  };
+  Result<First> FirstOf(Connection& connection, std::string_view key) const;
+  // Takes these messages, which are due, whatever the filter says; or those of these deliveries
+  // that are still due.
   Result<Taken> TakeThese(Connection& connection, std::string_view token,
                           const ClaimRequest& request, std::span<const std::int64_t> seqs) const;
   // Rows that are not leased under `token` any more are reported lost.
@@ -69,6 +99,7 @@ class LeaseTable {
   Result<bool> Undrained(Connection& connection) const;
 
   const message::TableName& name() const noexcept { return table_; }
+  LeasedRows rows() const noexcept { return rows_; }
   // What is led by one relay at a time: the table, or its deliveries to one destination.
   std::string leader_name() const;
 
@@ -76,7 +107,9 @@ class LeaseTable {
   Result<std::vector<Message>> TakeMessages(Connection& connection, std::string_view token,
                                             const ClaimRequest& request) const;
   Result<std::vector<Message>> TakeDeliveries(Connection& connection, std::string_view token,
-                                              const ClaimRequest& request) const;
+                                              const ClaimRequest& request,
+                                              std::span<const std::int64_t> seqs,
+                                              std::unordered_set<std::int64_t>& ordered) const;
   // Buries those whose attempts are used up, and sorts the others.
   Result<Taken> Sort(Connection& connection, std::string_view token, const ClaimRequest& request,
                      std::vector<Message> rows) const;
@@ -98,9 +131,12 @@ class LeaseTable {
   bool keep_messages_;
   AttemptHistory history_;
   std::string worker_;
+  std::int64_t last_error_bytes_max_;
 
   std::string take_;
   std::string take_these_;
+  std::string look_;
+  std::string first_;
   std::string read_taken_;
   std::string bury_;
   std::string delivered_;

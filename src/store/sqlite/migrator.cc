@@ -66,35 +66,40 @@ Result<bool> HasTopicTrigger(Connection& connection, const TableName& table) {
   return query.Step();
 }
 
-// No value leaves the rule as it is.
-Status SetTopicRule(Connection& connection, const TableName& table, std::optional<TopicRule> rule) {
-  if (!rule) return Status::Ok();
-  const bool strict = *rule == TopicRule::kStrict;
+// No value leaves the rule as it is, or makes that of a new table strict. Says what was switched.
+Result<std::vector<Switched>> SetTopicRule(Connection& connection, const TableName& table,
+                                           std::optional<TopicRule> rule, bool created) {
   OUTBOX_ASSIGN_OR_RETURN(const bool enforced, HasTopicTrigger(connection, table));
-  if (strict == enforced) return Status::Ok();
-  return connection.Execute(
-      table.Render(strict ? sql::sqlite::kCreateTopicTrigger : sql::sqlite::kDropTopicTrigger));
+  const bool strict = rule ? *rule == TopicRule::kStrict : created || enforced;
+  if (strict != enforced) {
+    OUTBOX_RETURN_IF_ERROR(connection.Execute(
+        table.Render(strict ? sql::sqlite::kCreateTopicTrigger : sql::sqlite::kDropTopicTrigger)));
+  }
+  std::vector<Switched> switched;
+  if (strict != (created || enforced)) {
+    switched.push_back({"topics", strict ? "strict" : "relaxed"});
+  }
+  return switched;
 }
 
-Result<std::vector<int>> UpOn(Connection& connection, const TableName& table,
-                              std::optional<TopicRule> topics) {
+Result<Migrated> UpOn(Connection& connection, const TableName& table,
+                      std::optional<TopicRule> topics) {
   OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
   OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateRegistry)));
   OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateControl)));
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
   if (!schema.exists) OUTBOX_RETURN_IF_ERROR(ForgetDropped(connection, table));
-  std::vector<int> applied;
+  Migrated done;
   for (const sql::Migration& migration : kMigrations) {
     if (Applied(schema, migration.number)) continue;
     OUTBOX_RETURN_IF_ERROR(RunMigration(connection, table, migration.up));
     OUTBOX_RETURN_IF_ERROR(Record(connection, table, migration));
-    applied.push_back(migration.number);
+    done.applied.push_back(migration.number);
   }
-  if (!schema.exists && !topics) topics = TopicRule::kStrict;
-  OUTBOX_RETURN_IF_ERROR(SetTopicRule(connection, table, topics));
+  OUTBOX_ASSIGN_OR_RETURN(done.switched, SetTopicRule(connection, table, topics, !schema.exists));
   OUTBOX_RETURN_IF_ERROR(transaction.Commit());
-  return applied;
+  return done;
 }
 
 Status CheckNothingUndelivered(Connection& connection, const TableName& table) {
@@ -112,7 +117,12 @@ Status CheckNothingUndelivered(Connection& connection, const TableName& table) {
 Result<std::vector<int>> DownOn(Connection& connection, const TableName& table, bool discard) {
   OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
-  if (!schema.exists) return std::vector<int>{};
+  if (!schema.exists) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool registry, HasRegistry(connection));
+    if (registry) OUTBOX_RETURN_IF_ERROR(ForgetDropped(connection, table));
+    OUTBOX_RETURN_IF_ERROR(transaction.Commit());
+    return std::vector<int>{};
+  }
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
   if (!discard) OUTBOX_RETURN_IF_ERROR(CheckNothingUndelivered(connection, table));
   std::vector<int> undone;
@@ -146,7 +156,7 @@ class SqliteMigrator final : public Migrator {
     return ReadSchema(*connection, name);
   }
 
-  Result<std::vector<int>> Up(const MigrateOptions& options, Deadline deadline) override {
+  Result<Migrated> Up(const MigrateOptions& options, Deadline deadline) override {
     OUTBOX_RETURN_IF_ERROR(RefuseIsolation(options));
     OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
     OUTBOX_ASSIGN_OR_RETURN(auto connection, Connection::Open(path_, OpenMode::kCreate, deadline));
@@ -180,15 +190,7 @@ class SqliteMigrator final : public Migrator {
   Result<std::vector<std::string>> Tables(Deadline deadline) override {
     OUTBOX_ASSIGN_OR_RETURN(auto connection,
                             Connection::Open(path_, OpenMode::kExisting, deadline));
-    OUTBOX_ASSIGN_OR_RETURN(const bool registry, HasRegistry(*connection));
-    std::vector<std::string> tables;
-    if (!registry) return tables;
-    OUTBOX_ASSIGN_OR_RETURN(Query query, connection->Prepare(sql::sqlite::kListTables));
-    while (true) {
-      OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
-      if (!found) return tables;
-      tables.emplace_back(query.Text(0));
-    }
+    return ReadTables(*connection);
   }
 
  private:

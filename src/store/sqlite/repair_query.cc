@@ -57,6 +57,17 @@ Result<std::vector<std::int64_t>> TargetIds(Connection& connection, const messag
   return ReadSeqs(query);
 }
 
+// What the filter's statements have in common: ?4 to ?9.
+void BindFilter(Query& query, const RepairFilter& filter, const std::string& tenant,
+                std::size_t limit) {
+  BindUnlessEmpty(query, 4, tenant);
+  BindUnlessEmpty(query, 5, filter.topic);
+  BindTime(query, 6, filter.created_from);
+  BindTime(query, 7, filter.created_until);
+  BindUnlessEmpty(query, 8, filter.error_contains);
+  query.Bind(9, static_cast<std::int64_t>(limit));
+}
+
 Result<std::vector<std::int64_t>> TargetFiltered(Connection& connection,
                                                  const message::TableName& table,
                                                  const RepairMany& repair) {
@@ -71,20 +82,34 @@ Result<std::vector<std::int64_t>> TargetFiltered(Connection& connection,
     query.Bind(2, dead ? kDeadAt : std::numeric_limits<std::int64_t>::min());
     query.Bind(3, dead ? kDeadAt : kDeadAt - 1);
   }
-  BindUnlessEmpty(query, 4, tenant);
-  BindUnlessEmpty(query, 5, filter.topic);
-  BindTime(query, 6, filter.created_from);
-  BindTime(query, 7, filter.created_until);
-  BindUnlessEmpty(query, 8, filter.error_contains);
-  query.Bind(9, static_cast<std::int64_t>(repair.limit));
+  BindFilter(query, filter, tenant, repair.limit);
+  return ReadSeqs(query);
+}
+
+// Messages that are not dead, but have a dead delivery: at most `limit`.
+Result<std::vector<std::int64_t>> TargetDeadDeliveries(Connection& connection,
+                                                       const message::TableName& table,
+                                                       const RepairMany& repair,
+                                                       std::size_t limit) {
+  const std::string tenant = TenantText(repair.scope);
+  OUTBOX_ASSIGN_OR_RETURN(Query query,
+                          connection.Prepare(Render(table, sql::sqlite::kTargetDeadDeliveries)));
+  BindFilter(query, *repair.target.filter, tenant, limit);
   return ReadSeqs(query);
 }
 
 Result<std::vector<std::int64_t>> TargetRows(Connection& connection,
                                              const message::TableName& table,
                                              const RepairMany& repair) {
-  return repair.target.filter ? TargetFiltered(connection, table, repair)
-                              : TargetIds(connection, table, repair);
+  if (!repair.target.filter) return TargetIds(connection, table, repair);
+  OUTBOX_ASSIGN_OR_RETURN(auto rows, TargetFiltered(connection, table, repair));
+  const bool retries_dead =
+      repair.kind == RepairKind::kRetry && repair.target.filter->status == ListStatus::kDead;
+  if (!retries_dead || rows.size() >= repair.limit) return rows;
+  OUTBOX_ASSIGN_OR_RETURN(
+      const auto more, TargetDeadDeliveries(connection, table, repair, repair.limit - rows.size()));
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
 }
 
 // How many rows it changed: none when the row's state does not allow it.
@@ -123,6 +148,7 @@ Result<RepairResult> RepairOne(Connection& connection, const message::TableName&
     if (!found) return result;
     const StoredMessage stored = ReadStored(query, table);
     result.status = stored.status;
+    result.locked_until = stored.locked_until;
     seq = stored.message.seq;
   }
   OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, Change(connection, table, repair.kind, seq));

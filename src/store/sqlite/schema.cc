@@ -53,13 +53,25 @@ Result<TableSchema> ReadSchema(Connection& connection, const message::TableName&
   }
 }
 
+Result<std::vector<std::string>> ReadTables(Connection& connection) {
+  std::vector<std::string> tables;
+  OUTBOX_ASSIGN_OR_RETURN(const bool registry, HasRegistry(connection));
+  if (!registry) return tables;
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kListTables));
+  while (true) {
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+    if (!found) return tables;
+    tables.emplace_back(query.Text(0));
+  }
+}
+
 Status CheckUsable(Connection& connection, const message::TableName& table) {
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
   if (!schema.exists) {
     return Status::Permanent(Code::kNotFound,
                              base::StrCat("table '", table.name(), "' does not exist in sqlite '",
                                           connection.path(), "'"))
-        .WithHint(MigrateHint(table.name()));
+        .WithHint(AbsentHint(table.name(), ReadTables(connection)));
   }
   return RequireCurrent(schema, table.name());
 }

@@ -1,6 +1,9 @@
 // Schema: what the database says about a table's version, and whether this program may use it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "message/table_name.h"
 #include "outbox/status.h"
 #include "store/migrator.h"
@@ -16,6 +19,9 @@ Result<bool> HasControl(Connection& connection);
 
 // What the registry `outbox_migration` and the catalogue say. Not an error when there is nothing.
 Result<TableSchema> ReadSchema(Connection& connection, const message::TableName& table);
+
+// Every table the registry knows.
+Result<std::vector<std::string>> ReadTables(Connection& connection);
 
 // OK when the table can be used: kNotFound when it is missing; kSchema when it is not ours, older
 // or newer. The hint is the command that helps.

@@ -1,5 +1,6 @@
 #include "store/sqlite/session.h"
 
+#include <optional>
 #include <utility>
 
 #include "store/sqlite/connection.h"
@@ -13,6 +14,10 @@ class SessionExecutor final : public Executor {
  public:
   explicit SessionExecutor(Connection& connection) : connection_(connection) {}
 
+  void set_transaction_deadline(std::optional<Deadline> deadline) { deadline_ = deadline; }
+  // Before each call.
+  void StartClock() { connection_.set_deadline(deadline_.value_or(Deadline::After(kCallTimeout))); }
+
   Dialect dialect() const override { return Dialect::kSqlite; }
 
   TransactionState transaction_state() const override {
@@ -20,7 +25,7 @@ class SessionExecutor final : public Executor {
   }
 
   Result<std::vector<Row>> Execute(const std::string& sql, std::span<const Param> params) override {
-    connection_.set_deadline(Deadline::After(kCallTimeout));
+    StartClock();
     OUTBOX_ASSIGN_OR_RETURN(Query query, connection_.Prepare(sql));
     for (std::size_t i = 0; i < params.size(); ++i) {
       if (params[i]) query.Bind(static_cast<int>(i + 1), *params[i]);
@@ -47,6 +52,7 @@ class SessionExecutor final : public Executor {
   }
 
   Connection& connection_;
+  std::optional<Deadline> deadline_;
 };
 
 class SqliteSession final : public Session {
@@ -56,20 +62,25 @@ class SqliteSession final : public Session {
 
   Executor& executor() override { return executor_; }
 
-  Status Begin() override {
-    connection_->set_deadline(Deadline::After(kCallTimeout));
+  Status Begin(std::optional<Deadline> deadline) override {
+    executor_.set_transaction_deadline(deadline);
+    executor_.StartClock();
     return connection_->Begin();
   }
 
   Status Commit() override {
-    connection_->set_deadline(Deadline::After(kCallTimeout));
+    executor_.StartClock();
+    executor_.set_transaction_deadline(std::nullopt);
     return connection_->Commit();
   }
 
-  void Rollback() noexcept override { connection_->Rollback(); }
+  void Rollback() noexcept override {
+    executor_.set_transaction_deadline(std::nullopt);
+    connection_->Rollback();
+  }
 
   Status Execute(const std::string& sql) override {
-    connection_->set_deadline(Deadline::After(kCallTimeout));
+    executor_.StartClock();
     return connection_->Execute(sql);
   }
 

@@ -83,15 +83,19 @@ class SqliteSplitStore final : public SplitStore {
     });
   }
 
-  Result<std::size_t> CompleteLeftOver(std::size_t limit, Deadline deadline) override {
-    return slot_.Use(deadline, [&](Connection& on) -> Result<std::size_t> {
-      OUTBOX_ASSIGN_OR_RETURN(const auto look, LeftOver(on, 1));
-      if (look.empty()) return std::size_t{0};
+  Result<LeftOverReport> CompleteLeftOver(std::int64_t after_seq, std::size_t limit,
+                                          Deadline deadline) override {
+    return slot_.Use(deadline, [&](Connection& on) -> Result<LeftOverReport> {
+      LeftOverReport report;
+      OUTBOX_ASSIGN_OR_RETURN(const auto seqs, LeftOver(on, after_seq, limit, report));
+      if (seqs.empty()) return report;
       OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(on));
-      OUTBOX_ASSIGN_OR_RETURN(const auto seqs, LeftOver(on, limit));
-      for (const std::int64_t seq : seqs) OUTBOX_RETURN_IF_ERROR(Complete(on, seq));
+      for (const std::int64_t seq : seqs) {
+        OUTBOX_ASSIGN_OR_RETURN(const bool completed, Complete(on, seq));
+        if (completed) ++report.completed;
+      }
       OUTBOX_RETURN_IF_ERROR(transaction.Commit());
-      return seqs.size();
+      return report;
     });
   }
 
@@ -215,24 +219,34 @@ class SqliteSplitStore final : public SplitStore {
     return query.Bind(1, seq).Bind(2, choice).Run().error();
   }
 
-  Result<std::vector<std::int64_t>> LeftOver(Connection& on, std::size_t limit) const {
+  // Those that should be complete; the others are only counted.
+  Result<std::vector<std::int64_t>> LeftOver(Connection& on, std::int64_t after_seq,
+                                             std::size_t limit, LeftOverReport& report) const {
     OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(left_over_));
-    query.Bind(1, static_cast<std::int64_t>(limit));
+    query.Bind(1, after_seq)
+        .Bind(2, static_cast<std::int64_t>(limit))
+        .Bind(3, options_.completion == Completion::kAny ? 1 : 0);
     std::vector<std::int64_t> seqs;
     while (true) {
       OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
       if (!found) return seqs;
-      seqs.push_back(query.Int(0));
+      ++report.looked_at;
+      report.last_seq = query.Int(0);
+      if (query.Int(1) != 0) seqs.push_back(query.Int(0));
     }
   }
 
-  Status Complete(Connection& on, std::int64_t seq) const {
+  Result<bool> Complete(Connection& on, std::int64_t seq) const {
     OUTBOX_ASSIGN_OR_RETURN(Query complete, on.Prepare(complete_));
-    complete.Bind(1, seq).Bind(2, options_.completion == Completion::kAny ? 1 : 0);
-    OUTBOX_RETURN_IF_ERROR(complete.Run().error());
-    if (options_.keep_delivered) return Status::Ok();
-    OUTBOX_ASSIGN_OR_RETURN(Query remove, on.Prepare(remove_));
-    return remove.Bind(1, seq).Run().error();
+    complete.Bind(1, seq)
+        .Bind(2, options_.completion == Completion::kAny ? 1 : 0)
+        .Bind(3, static_cast<std::int64_t>(options_.last_error_bytes_max));
+    OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, complete.Run());
+    if (!options_.keep_delivered) {
+      OUTBOX_ASSIGN_OR_RETURN(Query remove, on.Prepare(remove_));
+      OUTBOX_RETURN_IF_ERROR(remove.Bind(1, seq).Run().error());
+    }
+    return changed > 0;
   }
 
   const std::string path_;

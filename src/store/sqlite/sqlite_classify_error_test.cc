@@ -43,7 +43,7 @@ const std::vector<Case>& Cases() {
       {SQLITE_CORRUPT, Code::kInternal, kPermanent, "damaged"},
       {SQLITE_NOTADB, Code::kInvalidArgument, kPermanent, "not an SQLite database"},
       {SQLITE_CONSTRAINT_UNIQUE, Code::kRejected, kPermanent, "refused a row"},
-      {SQLITE_CONSTRAINT_TRIGGER, Code::kRejected, kPermanent, "refused a row"},
+      {SQLITE_CONSTRAINT_TRIGGER, Code::kInvalidArgument, kPermanent, "refused a row"},
       {SQLITE_TOOBIG, Code::kRejected, kPermanent, "too long"},
       {SQLITE_SCHEMA, Code::kSchema, kRetry, "schema"},
       {SQLITE_ERROR, Code::kInternal, kPermanent, "error"},

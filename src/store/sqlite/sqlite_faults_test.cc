@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -74,6 +75,37 @@ TEST(Connection, AStatementStopsAtTheDeadline) {
   EXPECT_THAT(query->Step(), HasCode(Code::kDeadline));
 }
 
+TEST(ReplacedFile, IsNoticedAndTheNewOneUsed) {
+  TestDatabase database;
+  TestDatabase restored;
+  ASSERT_OK(restored.Enqueue(3));
+  ASSERT_OK(restored.Connect()->Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+  const auto relay = database.OpenRelay();
+  EXPECT_THAT(Next(*relay)->messages(), IsEmpty());
+  std::filesystem::remove(database.path() + "-wal");
+  std::filesystem::remove(database.path() + "-shm");
+  std::filesystem::rename(restored.path(), database.path());
+  Status told;
+  std::unique_ptr<Claim> claim;
+  const Deadline end = Soon();
+  while ((claim == nullptr || claim->messages().empty()) && !end.passed()) {
+    auto next = relay->Next({.limit = 100, .lease = 1min}, Soon());
+    if (next.ok()) {
+      claim = std::move(next).value();
+    } else {
+      told = next.error();
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+  ASSERT_NE(claim, nullptr);
+  EXPECT_THAT(claim->messages(), SizeIs(3));
+  EXPECT_EQ(told.code(), Code::kUnavailable);
+  EXPECT_EQ(told.disposition(), Disposition::kRetry);
+  EXPECT_THAT(told.message(), HasSubstr("was moved or deleted"));
+  EXPECT_OK(claim->Settle(AllDelivered(*claim), Soon()));
+  EXPECT_EQ(database.Count("delivered"), 3);
+}
+
 TEST(BusyWriter, IsWaitedForUpToTheDeadlineAndNoLonger) {
   TestDatabase database;
   ASSERT_OK(database.Enqueue(1));
@@ -111,7 +143,7 @@ TEST(BusyWriter, AnIdleRelayNeedsNoWriteLock) {
   EXPECT_THAT(Next(*relay)->messages(), IsEmpty());
   const auto writer = database.Connect();
   ASSERT_OK(writer->Begin());
-  EXPECT_OK(relay->Next({.limit = 1, .lease = 1min}, Deadline::After(200ms)));
+  EXPECT_OK(relay->Next({.limit = 1, .lease = 1min}, Deadline::After(5s)));
 }
 
 TEST(FullDisk, RefusesNewRowsClearlyAndKeepsTheOldOnes) {

@@ -53,7 +53,7 @@ TEST(Migrator, UpFromManyThreadsAtOnceAppliesEachMigrationOnce) {
       const auto migrator = std::move(backend->OpenMigrator(Soon())).value();
       const auto numbers = migrator->Up({.table = "orders_outbox"}, Soon());
       EXPECT_OK(numbers);
-      if (numbers.ok()) applied += static_cast<int>(numbers->size());
+      if (numbers.ok()) applied += static_cast<int>(numbers->applied.size());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -86,7 +86,12 @@ TEST(Migrator, TheTopicRuleIsStrictUntilItIsRelaxed) {
   EXPECT_FALSE(TopicAllowed(database, "a.b." + std::string(125, 'c') + ".v1"));
 
   const MigrateOptions relaxed{.table = TestDatabase::kTable, .topics = TopicRule::kRelaxed};
-  ASSERT_OK(migrator->Up(relaxed, Soon()));
+  const auto up = migrator->Up(relaxed, Soon());
+  ASSERT_OK(up);
+  ASSERT_EQ(up->switched.size(), 1U);
+  EXPECT_EQ(up->switched[0].name, "topics");
+  EXPECT_EQ(up->switched[0].value, "relaxed");
+  EXPECT_THAT(migrator->Up(relaxed, Soon())->switched, IsEmpty());
   EXPECT_TRUE(TopicAllowed(database, "Anything goes"));
   ASSERT_OK(migrator->Up({.table = TestDatabase::kTable}, Soon()));
   EXPECT_TRUE(TopicAllowed(database, "as it was"));
@@ -102,7 +107,7 @@ TEST(Migrator, TheTableHasTheLastWordOnTopics) {
   const auto refused =
       Enqueue(session->executor(), TestDatabase::kTable, {.topic = "loose", .payload = "{}"},
               {.topics = TopicRule::kRelaxed});
-  EXPECT_THAT(refused, HasCode(Code::kRejected));
+  EXPECT_THAT(refused, HasCode(Code::kInvalidArgument));
   EXPECT_THAT(refused.error().message(), HasSubstr("topic"));
   EXPECT_EQ(session->executor().transaction_state(), TransactionState::kOpen);
 }
@@ -128,6 +133,15 @@ TEST(Migrator, ANewerSchemaIsRefusedWithTheRemedy) {
   EXPECT_THAT(relay.error().hint(), HasSubstr("newer"));
   EXPECT_THAT(database.migrator()->Up({.table = TestDatabase::kTable}, Soon()),
               HasCode(Code::kSchema));
+}
+
+TEST(Migrator, TheRecordsOfATableThatIsGoneCanBeForgotten) {
+  TestDatabase database;
+  ASSERT_OK(database.Connect()->Execute("DROP TABLE orders_outbox"));
+  EXPECT_THAT(database.TryOpenRelay().error().hint(),
+              HasSubstr("outboxd migrate down --table orders_outbox"));
+  ASSERT_OK(database.migrator()->Down({.table = TestDatabase::kTable}, Soon()));
+  EXPECT_THAT(*database.migrator()->Tables(Soon()), IsEmpty());
 }
 
 TEST(Migrator, ATableDroppedByHandCanBeMadeAgain) {

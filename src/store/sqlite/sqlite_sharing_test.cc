@@ -131,6 +131,16 @@ TEST(LeaderLock, IsNotKeptOnAFileThatWasReplaced) {
   EXPECT_FALSE(*first.TryAcquire());
 }
 
+TEST(LeaderLock, TakesTheNameOfASinkWithASlash) {
+  TestDatabase database;
+  const auto east = database.OpenRelay({.destination = "eu/east"});
+  const auto west = database.OpenRelay({.destination = "eu/west"});
+  const auto other = database.OpenRelay({.destination = "eu/west"});
+  EXPECT_TRUE(*east->TryLead(Soon()));
+  EXPECT_TRUE(*west->TryLead(Soon()));
+  EXPECT_FALSE(*other->TryLead(Soon()));
+}
+
 TEST(TransactionClaim, HoldsTheOnlyWriteLockAndSecondClaimsAreEmpty) {
   TestDatabase database;
   ASSERT_OK(database.Enqueue(2));

@@ -26,7 +26,7 @@ class TransactionStore final : public RelayStoreBase {
                    std::shared_ptr<const LeaseTable> table);
 
   RelayStoreTraits traits() const noexcept override {
-    return {.claims_max = 1, .leases = false, .watch_is_free = true};
+    return {.claims_max = 1, .leases = false, .expires = false, .watch_is_free = true};
   }
   // While a claim is open this returns an empty one.
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;

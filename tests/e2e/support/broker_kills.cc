@@ -50,12 +50,14 @@ bool BrokerKills::ProduceBacklog() {
   return Produce(stage_.sql(), {.per_transaction = plan_.batch}, kBacklogBatches);
 }
 
+void BrokerKills::Kill() { plan_.tears_writes ? broker_.Kill() : broker_.KillBetweenWrites(); }
+
 void BrokerKills::KillOnce(const Process& relay) {
   // One that still waits because of the kill before would have nothing new to complain of:
   // deliveries from before that may be settled after the restart.
   ASSERT_TRUE(WaitFor([&] { return Complaints(relay).running(); })) << relay.Errors();
   const Complaints before(relay);
-  broker_.Kill();
+  Kill();
   const bool noticed = WaitFor([&] {
     const Complaints now(relay);
     return now.in_doubt > before.in_doubt || now.pauses > before.pauses;
@@ -85,7 +87,7 @@ void BrokerKills::Run() {
 
   relay->Signal(SIGTERM);
   ASSERT_EQ(relay->Wait(kStopPatience), 0) << relay->Errors();
-  broker_.Kill();
+  Kill();
   ASSERT_TRUE(broker_.StartAgain());
 }
 

@@ -18,6 +18,8 @@ class BrokerKills {
     std::size_t kills = 20;
     // Messages of one batch: what a kill leaves without an answer, at most.
     std::size_t batch = 50;
+    // Whether a kill may tear a write to the broker's file in two.
+    bool tears_writes = true;
   };
 
   BrokerKills(Stage& stage, Server& broker, Plan plan)
@@ -44,6 +46,7 @@ class BrokerKills {
  private:
   std::unique_ptr<Process> StartRelay() const;
   bool ProduceBacklog();
+  void Kill();
   // Kills, and waits until the relay has noticed.
   void KillOnce(const Process& relay);
 

@@ -12,11 +12,13 @@ namespace outbox::testing {
 
 using std::chrono::steady_clock;
 
-Terminal::Terminal(const std::vector<std::string>& command) {
+Terminal::Terminal(const std::vector<std::string>& command, int columns) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  pid_ = forkpty(&fd_, nullptr, nullptr, nullptr);
+  winsize size{};
+  size.ws_col = static_cast<unsigned short>(columns);
+  pid_ = forkpty(&fd_, nullptr, nullptr, columns == 0 ? nullptr : &size);
   if (pid_ == 0) {
     execvp(argv[0], argv.data());
     _exit(127);

@@ -12,7 +12,8 @@ namespace outbox::testing {
 
 class Terminal {
  public:
-  explicit Terminal(const std::vector<std::string>& command);
+  // As wide as terminals come, or `columns`.
+  explicit Terminal(const std::vector<std::string>& command, int columns = 0);
   // Kills the program if it still runs.
   ~Terminal();
   Terminal(const Terminal&) = delete;

@@ -1,0 +1,135 @@
+#include "cli/usage.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/commands.h"
+
+namespace outbox::cli {
+namespace {
+
+using base::StrCat;
+
+// Shorter flags resemble too many.
+constexpr std::size_t kGuessedLengthMin = 5;
+
+struct Chosen {
+  const CLI::App* command;
+  std::string words;  // "outboxd migrate up"
+
+  std::string name() const {
+    const std::size_t space = words.find(' ');
+    return space == std::string::npos ? words : words.substr(space + 1);
+  }
+};
+
+Chosen ChosenCommand(const CLI::App& app) {
+  Chosen chosen{&app, app.get_name()};
+  while (!chosen.command->get_subcommands().empty()) {
+    chosen.command = chosen.command->get_subcommands().back();
+    chosen.words += StrCat(" ", chosen.command->get_name());
+  }
+  return chosen;
+}
+
+std::vector<std::string> FlagsOf(const CLI::App& command) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back(StrCat("--", name));
+  }
+  return flags;
+}
+
+std::vector<std::string> CommandsOf(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : command.get_subcommands({})) names.push_back(each->get_name());
+  return names;
+}
+
+Status NotUnderstood(const Chosen& chosen, const std::string& message, std::string_view meant) {
+  return Status::Invalid(message).WithHint(StrCat(meant.empty() ? "" : "did you mean ", meant,
+                                                  meant.empty() ? "" : "? ", chosen.words,
+                                                  " --help lists what there is"));
+}
+
+// What CLI11 could not place. It hands such words up to the parents of a command, which mixes them.
+std::vector<std::string> LeftOver(const CLI::App& app, std::span<const char* const> arguments) {
+  std::vector<std::string> left = app.remaining(true);
+  std::vector<std::string> in_order;
+  for (const char* const argument : arguments) {
+    const auto found = std::ranges::find(left, argument);
+    if (found == left.end()) continue;
+    if (*found != "--") in_order.push_back(*found);
+    left.erase(found);
+  }
+  return in_order;
+}
+
+bool IsFlag(const std::string& word) { return word.size() > 1 && word.starts_with("-"); }
+
+Status Unexpected(const Chosen& chosen, const std::vector<std::string>& words) {
+  const std::vector<std::string> commands = CommandsOf(*chosen.command);
+  if (!commands.empty() && !IsFlag(words.front())) {
+    return NotUnderstood(chosen, StrCat(chosen.name(), " has no command '", words.front(), "'"),
+                         base::Nearest(words.front(), commands));
+  }
+  const auto flag = std::ranges::find_if(words, IsFlag);
+  if (flag == words.end()) {
+    return NotUnderstood(chosen, StrCat(chosen.name(), " does not take: ", base::Join(words, " ")),
+                         "");
+  }
+  const std::string name = flag->substr(0, flag->find('='));
+  const std::vector<std::string> known = FlagsOf(*chosen.command);
+  if (std::ranges::find(known, name) != known.end()) {
+    return Status::Invalid(StrCat(name, ": stands before the command"))
+        .WithHint(StrCat("write ", name, " after the command: ", chosen.words, " ", name));
+  }
+  const bool guess = name.size() >= kGuessedLengthMin;
+  return NotUnderstood(chosen, StrCat(chosen.name(), " has no flag ", name),
+                       guess ? base::Nearest(name, known) : "");
+}
+
+// CLI11 writes "Could not convert: --limit = ten"; only numbers can fail so.
+std::string NotANumber(const CLI::ConversionError& error) {
+  const std::string_view what = error.what();
+  const std::size_t flag = what.find("--");
+  const std::size_t equals = what.find(" = ");
+  if (flag == std::string_view::npos || equals == std::string_view::npos || equals < flag) {
+    return std::string(what);
+  }
+  return StrCat(what.substr(flag, equals - flag), ": '", what.substr(equals + 3),
+                "' is not a number in its range");
+}
+
+}  // namespace
+
+Status ExplainUsage(const CLI::App& app, std::span<const char* const> arguments,
+                    const CLI::ParseError& error) {
+  const Chosen chosen = ChosenCommand(app);
+  const std::vector<std::string> left = LeftOver(app, arguments);
+  if (!left.empty()) return Unexpected(chosen, left);
+  if (const auto* conversion = dynamic_cast<const CLI::ConversionError*>(&error)) {
+    return NotUnderstood(chosen, NotANumber(*conversion), "");
+  }
+  return NotUnderstood(chosen, error.what(), "");
+}
+
+Status UnknownCommand(std::string_view word) {
+  Status unknown = Status::Invalid(StrCat("there is no command '", word, "'"));
+  if (word == "replay") {
+    return std::move(unknown).WithHint(
+        "outboxd retry sends failed and dead messages again; to repeat a delivered one, enqueue "
+        "its "
+        "payload anew: outboxd enqueue");
+  }
+  std::vector<std::string> known;
+  for (const Command& command : Commands()) known.emplace_back(command.name);
+  const std::string_view nearest = base::Nearest(word, known);
+  return std::move(unknown).WithHint(nearest.empty() ? StrCat("commands: ", base::Join(known, ", "))
+                                                     : StrCat("did you mean '", nearest, "'?"));
+}
+
+}  // namespace outbox::cli

@@ -1,0 +1,20 @@
+// Usage: what is wrong with a command line, in our words and with a way out.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <string_view>
+
+#include "outbox/status.h"
+
+namespace outbox::cli {
+
+// kInvalidArgument. Names the flag or the word that is not known, the one that was probably meant,
+// and the command whose help lists what there is, with all of its words.
+Status ExplainUsage(const CLI::App& app, std::span<const char* const> arguments,
+                    const CLI::ParseError& error);
+
+// The same for a word that is no command.
+Status UnknownCommand(std::string_view word);
+
+}  // namespace outbox::cli
