@@ -66,16 +66,16 @@ TransactionClaim::~TransactionClaim() {
   lanes_->Return(std::move(connection_));
 }
 
-Status TransactionClaim::Void() const {
-  return Status::Permanent(Code::kUnavailable,
-                           "PostgreSQL: the transaction that held these messages is gone; they are "
-                           "free again");
+std::vector<std::uint32_t> TransactionClaim::AllLost() const {
+  std::vector<std::uint32_t> lost(rows_.size());
+  std::iota(lost.begin(), lost.end(), 0U);
+  return lost;
 }
 
 Result<SettleReport> TransactionClaim::Settle(std::span<const Outcome> outcomes,
                                               Deadline deadline) {
   if (outcomes.empty()) return SettleReport{};
-  if (!open_) return Void();
+  if (!open_) return SettleReport{.lost = AllLost()};
   for (const Outcome& outcome : outcomes) {
     // The same outcomes come again after a failure.
     if (std::exchange(rows_[outcome.index].settled, true)) continue;
@@ -89,7 +89,7 @@ Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
   open_ = false;
   if (!connection_->Healthy() || connection_->session() != session_) {
     connection_->Close();
-    return Void();
+    return SettleReport{.lost = AllLost()};
   }
   const auto written = Write(deadline);
   if (written.ok()) return Missing(*written);
@@ -142,9 +142,7 @@ Result<std::vector<std::uint32_t>> TransactionClaim::Extend(std::chrono::millise
     return std::vector<std::uint32_t>{};
   }
   if (std::exchange(open_, false)) connection_->Close();
-  std::vector<std::uint32_t> lost(rows_.size());
-  std::iota(lost.begin(), lost.end(), 0U);
-  return lost;
+  return AllLost();
 }
 
 }  // namespace outbox::store::postgres

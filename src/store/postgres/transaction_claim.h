@@ -59,13 +59,14 @@ class TransactionClaim final : public Claim {
   bool any_in_doubt() const override { return any_in_doubt_; }
   std::span<const Message> messages() const override { return messages_->get(); }
   std::span<const Message> exhausted() const override { return exhausted_; }
+  // Of both: all messages are lost when the transaction is gone.
   Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) override;
-  // Tells the server that somebody is here. All messages are lost when the transaction is gone.
+  // Tells the server that somebody is here.
   Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds lease,
                                             Deadline deadline) override;
 
  private:
-  Status Void() const;
+  std::vector<std::uint32_t> AllLost() const;
   Result<SettleReport> Commit(Deadline deadline);
   Result<Rows> Write(Deadline deadline);
   SettleReport Missing(const Rows& touched) const;
