@@ -8,10 +8,11 @@ CMAKE_ARGS ?=
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-deps: ## install the Debian packages that are missing
+deps: ## install the Debian packages that are missing, those of the tests too
 	@tools/install-deps
 
-build: deps ## the program and the library: build/release/outboxd
+build: ## the program and the library: build/release/outboxd
+	@tools/install-deps build
 	@tools/build release product
 
 run: build ## the demo: a small shop on the embedded store
@@ -35,7 +36,7 @@ lint: deps ## clang-format and clang-tidy, as errors; LINT_PATHS=src/relay looks
 format: ## reformat the sources
 	@git ls-files '*.cc' '*.h' | xargs clang-format -i
 
-bench: build ## benchmarks, with the rivals when npm is there
+bench: deps build ## benchmarks, with the rivals when npm is there
 	@bench/run
 
 install: build ## into PREFIX (default /usr/local)

@@ -10,8 +10,14 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
 
+# Decided once: a build folder whose compile commands change is compiled anew.
 find_program(CCACHE ccache)
-if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(CCACHE)
+  option(OUTBOX_CCACHE "Compile through ccache" ON)
+else()
+  option(OUTBOX_CCACHE "Compile through ccache" OFF)
+endif()
+if(OUTBOX_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # What ccache needs to know to work with precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
