@@ -23,6 +23,9 @@ struct MigrateFlags {
   bool notify = false;
   bool no_notify = false;
   std::string tenant_isolation;
+  int from = 0;
+  std::optional<int> to;
+  bool no_transaction = false;
   bool discard_undelivered = false;
   bool yes = false;
   bool allow_remote = false;
@@ -56,44 +59,64 @@ void PrintNumbers(const std::string& table, std::string_view verb,
 
 void PrintNothing(const std::string& table) { std::cout << table << ": nothing to do\n"; }
 
-void PrintUp(const MigrateFlags& options, const std::string& table, const store::Migrated& done) {
-  if (options.json) {
-    base::JsonObject switched;
-    for (const store::Switched& each : done.switched) switched.Add(each.name, each.value);
-    std::cout << base::JsonObject()
-                     .Add("table", table)
-                     .AddRaw("applied", NumbersJson(done.applied))
-                     .AddRaw("switched", switched.Finish())
-                     .Finish()
-              << '\n';
-    return;
-  }
+std::string SwitchesJson(const std::vector<store::Switch>& switches) {
+  base::JsonObject json;
+  for (const store::Switch& each : switches) json.Add(each.name, each.value);
+  return json.Finish();
+}
+
+std::string UpJson(const std::string& table, const store::Migrated& done) {
+  return base::JsonObject()
+      .Add("table", table)
+      .AddRaw("applied", NumbersJson(done.applied))
+      .AddRaw("switched", SwitchesJson(done.switched))
+      .Finish();
+}
+
+void PrintUp(const std::string& table, const store::Migrated& done) {
   PrintNumbers(table, "applied", done.applied);
-  for (const store::Switched& each : done.switched) {
+  for (const store::Switch& each : done.switched) {
     std::cout << table << ": " << base::Join(base::Split(each.name, '_'), " ") << ": " << each.value
               << '\n';
   }
   if (done.applied.empty() && done.switched.empty()) PrintNothing(table);
 }
 
-void PrintDown(const MigrateFlags& options, const std::string& table,
-               const std::vector<int>& numbers) {
-  if (options.json) {
-    std::cout
-        << base::JsonObject().Add("table", table).AddRaw("reverted", NumbersJson(numbers)).Finish()
-        << '\n';
-    return;
-  }
+std::string DownJson(const std::string& table, const std::vector<int>& numbers) {
+  return base::JsonObject().Add("table", table).AddRaw("reverted", NumbersJson(numbers)).Finish();
+}
+
+void PrintDown(const std::string& table, const std::vector<int>& numbers) {
   PrintNumbers(table, "reverted", numbers);
   if (numbers.empty()) PrintNothing(table);
 }
 
+// One object, whatever was done: also where a later table failed.
+class TablesJson {
+ public:
+  explicit TablesJson(bool wanted) : wanted_(wanted) {}
+  ~TablesJson() {
+    if (!wanted_) return;
+    std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(tables_)).Finish() << '\n';
+  }
+  TablesJson(const TablesJson&) = delete;
+  TablesJson& operator=(const TablesJson&) = delete;
+
+  void Add(std::string table) { tables_.push_back(std::move(table)); }
+
+ private:
+  const bool wanted_;
+  std::vector<std::string> tables_;
+};
+
 Status Up(const MigrateFlags& options, store::Backend& backend) {
   OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend.OpenMigrator(CommandDeadline()));
+  TablesJson json(options.json);
   for (const std::string& table : options.tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto done,
                             migrator->Up(ForTable(options, table), CommandDeadline()));
-    PrintUp(options, table, done);
+    json.Add(UpJson(table, done));
+    if (!options.json) PrintUp(table, done);
   }
   return Status::Ok();
 }
@@ -112,10 +135,12 @@ Status Down(const MigrateFlags& options, store::Backend& backend) {
                                                  " with all messages from ", backend.description()),
                                     options.yes, "give --yes"));
   }
+  TablesJson json(options.json);
   for (const std::string& table : options.tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto numbers,
                             migrator->Down(ForTable(options, table), CommandDeadline()));
-    PrintDown(options, table, numbers);
+    json.Add(DownJson(table, numbers));
+    if (!options.json) PrintDown(table, numbers);
   }
   return Status::Ok();
 }
@@ -124,6 +149,14 @@ std::string StateOf(const store::TableSchema& schema) {
   if (!schema.exists) return "absent";
   if (schema.version > schema.version_latest) return "newer than this program";
   return schema.version == schema.version_latest ? "up to date" : "to be upgraded";
+}
+
+// Empty where the database has no such option.
+std::string ValueOf(const store::TableSchema& schema, std::string_view name) {
+  for (const store::Switch& each : schema.switches) {
+    if (each.name == name) return each.value;
+  }
+  return "";
 }
 
 Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
@@ -135,40 +168,43 @@ Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
   Table shown({{.title = "TABLE", .cut = true, .width_least = 16},
                {.title = "VERSION", .right = true},
                {.title = "LATEST", .right = true},
-               {.title = "STATE"}});
-  std::vector<std::string> json;
+               {.title = "STATE"},
+               {.title = "TOPICS", .leave_out = 3},
+               {.title = "NOTIFY", .leave_out = 1},
+               {.title = "ISOLATION", .leave_out = 2}});
+  TablesJson json(options.json);
   for (const std::string& table : tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto schema, migrator->Inspect(table, CommandDeadline()));
-    json.push_back(base::JsonObject()
-                       .Add("table", table)
-                       .Add("exists", schema.exists)
-                       .Add("version", schema.version)
-                       .Add("version_latest", schema.version_latest)
-                       .Add("state", StateOf(schema))
-                       .Finish());
+    json.Add(base::JsonObject()
+                 .Add("table", table)
+                 .Add("exists", schema.exists)
+                 .Add("version", schema.version)
+                 .Add("version_latest", schema.version_latest)
+                 .Add("state", StateOf(schema))
+                 .AddRaw("switches", SwitchesJson(schema.switches))
+                 .Finish());
     const bool current = schema.exists && schema.version == schema.version_latest;
     shown.Add({{table},
                {std::to_string(schema.version)},
                {std::to_string(schema.version_latest)},
-               {StateOf(schema), current ? Style::kGood : Style::kWarn}});
+               {StateOf(schema), current ? Style::kGood : Style::kWarn},
+               {ValueOf(schema, "topics")},
+               {ValueOf(schema, "notify")},
+               {ValueOf(schema, "tenant_isolation")}});
   }
-  if (options.json) {
-    std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(json)).Finish() << '\n';
-  } else {
-    std::cout << shown.For(STDOUT_FILENO);
-  }
+  if (!options.json) std::cout << shown.For(STDOUT_FILENO);
   return Status::Ok();
 }
 
 Status Print(const MigrateFlags& options, store::Backend& backend) {
-  OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend.OpenMigrator(CommandDeadline()));
+  const store::PrintOptions print{
+      .from = options.from, .to = options.to, .transaction = !options.no_transaction};
+  TablesJson json(options.json);
   for (const std::string& table : options.tables) {
-    OUTBOX_ASSIGN_OR_RETURN(const std::string sql, migrator->Print(ForTable(options, table)));
-    if (options.json) {
-      std::cout << base::JsonObject().Add("table", table).Add("sql", sql).Finish() << '\n';
-    } else {
-      std::cout << sql << (sql.ends_with('\n') ? "" : "\n");
-    }
+    OUTBOX_ASSIGN_OR_RETURN(const std::string sql,
+                            backend.PrintMigration(ForTable(options, table), print));
+    json.Add(base::JsonObject().Add("table", table).Add("sql", sql).Finish());
+    if (!options.json) std::cout << sql << (sql.ends_with('\n') ? "" : "\n");
   }
   return Status::Ok();
 }
@@ -228,7 +264,15 @@ void AddMigrate(CLI::App& app, Action& action) {
   down->add_flag("--allow-remote", options->allow_remote,
                  "Also on a database that is not on this machine");
   AddStep(*command, action, "status", "Show the version of tables", PrintStatus);
-  AddSchemaFlags(AddStep(*command, action, "print", "Print the SQL for a tool of your own", Print));
+  const StepCommand print =
+      AddStep(*command, action, "print",
+              "Print the SQL for a tool of your own; of --db only the kind matters", Print);
+  AddSchemaFlags(print);
+  print.app->add_option("--from", print.options->from,
+                        "The version that the table has; without, it is created");
+  print.app->add_option("--to", print.options->to, "The version that it is to have: the newest");
+  print.app->add_flag("--no-transaction", print.options->no_transaction,
+                      "Without BEGIN and COMMIT, for a tool that writes its own");
 }
 
 }  // namespace outbox::cli

@@ -63,6 +63,10 @@ class Backend {
   virtual std::unique_ptr<ControlStore> OpenControl() = 0;
 
   virtual Result<std::unique_ptr<Migrator>> OpenMigrator(Deadline deadline) = 0;
+  // The statements of Migrator::Up, for teams with a migration tool of their own. Needs no
+  // connection.
+  virtual Result<std::string> PrintMigration(const MigrateOptions& options,
+                                             const PrintOptions& print) const = 0;
   virtual Result<std::unique_ptr<Session>> OpenSession(Deadline deadline) = 0;
 };
 

@@ -32,16 +32,23 @@ struct MigrateOptions {
   bool discard_undelivered = false;
 };
 
-// An option of a table that was changed.
-struct Switched {
+// Which part of the schema's SQL to print.
+struct PrintOptions {
+  int from = 0;             // the version that the database has; 0: none
+  std::optional<int> to;    // the version that it is to have; no value: the newest
+  bool transaction = true;  // between BEGIN and COMMIT
+};
+
+// An option of a table, as it is or as it was changed to.
+struct Switch {
   std::string name;   // "topics", "notify" or "tenant_isolation"
   std::string value;  // "strict", "relaxed", "on" or "off"
 };
 
 // What Up did; nothing at all when the table was as asked for.
 struct Migrated {
-  std::vector<int> applied;        // numbers, oldest first
-  std::vector<Switched> switched;  // of a new table: what differs from the defaults
+  std::vector<int> applied;      // numbers, oldest first
+  std::vector<Switch> switched;  // of a new table: what differs from the defaults
 };
 
 struct MigrationState {
@@ -55,6 +62,7 @@ struct TableSchema {
   int version = 0;         // 0: no migration applied
   int version_latest = 0;  // the newest this program knows
   std::vector<MigrationState> migrations;
+  std::vector<Switch> switches;  // of a table that exists, by Migrator::Inspect only
 };
 
 class Migrator {
@@ -66,8 +74,6 @@ class Migrator {
   // Removes the table, and the records of one that somebody dropped. kConflict when it holds
   // undelivered messages and discarding was not asked for.
   virtual Result<std::vector<int>> Down(const MigrateOptions& options, Deadline deadline) = 0;
-  // The statements Up would run on an empty database, for teams with a migration tool of their own.
-  virtual Result<std::string> Print(const MigrateOptions& options) = 0;
   // Every outbox table this database knows of, sorted.
   virtual Result<std::vector<std::string>> Tables(Deadline deadline) = 0;
 };

@@ -19,6 +19,13 @@ std::string_view WithoutSchema(std::string_view table) {
 
 }  // namespace
 
+Result<int> CheckRange(const PrintOptions& print, int latest) {
+  const int to = print.to.value_or(latest);
+  if (print.from >= 0 && print.from < to && to <= latest) return to;
+  return Status::Invalid(StrCat("no migration leads from version ", print.from, " to ", to))
+      .WithHint(StrCat("versions are 0 (no table yet) to ", latest));
+}
+
 std::string MigrateHint(std::string_view table) {
   return StrCat("run: outboxd migrate up --table ", table);
 }

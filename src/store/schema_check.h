@@ -20,6 +20,9 @@ Status RequireOurs(const TableSchema& schema, std::string_view table);
 // exist is the caller's to report.
 Status RequireCurrent(const TableSchema& schema, std::string_view table);
 
+// The version that a printed script leads to; kInvalidArgument when there is no such way.
+Result<int> CheckRange(const PrintOptions& print, int latest);
+
 // "run: outboxd migrate up --table …"
 std::string MigrateHint(std::string_view table);
 

@@ -13,8 +13,13 @@ BEGIN
   IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_relay') THEN
     GRANT USAGE ON SCHEMA {{schema}} TO outbox_relay;
     GRANT SELECT, UPDATE, DELETE ON {{table}} TO outbox_relay;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON {{delivery}} TO outbox_relay;
-    GRANT SELECT, INSERT, DELETE ON {{attempt}} TO outbox_relay;
+    -- Tables of an older version may lack these.
+    IF to_regclass('{{delivery}}') IS NOT NULL THEN
+      GRANT SELECT, INSERT, UPDATE, DELETE ON {{delivery}} TO outbox_relay;
+    END IF;
+    IF to_regclass('{{attempt}}') IS NOT NULL THEN
+      GRANT SELECT, INSERT, DELETE ON {{attempt}} TO outbox_relay;
+    END IF;
   END IF;
 END
 $$;

@@ -1,2 +1,2 @@
 -- Relaxes the topic rule.
-DROP TRIGGER {{schema}}."{{name}}_topic";
+DROP TRIGGER IF EXISTS {{schema}}."{{name}}_topic";

@@ -8,6 +8,7 @@
 #include "store/postgres/inspect_store.h"
 #include "store/postgres/migrator.h"
 #include "store/postgres/relay_store.h"
+#include "store/postgres/schema_script.h"
 #include "store/postgres/session.h"
 #include "store/postgres/split_store.h"
 
@@ -66,6 +67,12 @@ class PostgresBackend final : public Backend {
     auto migrator = std::make_unique<PostgresMigrator>(address_);
     OUTBOX_RETURN_IF_ERROR(migrator->Open(deadline));
     return {std::move(migrator)};
+  }
+
+  Result<std::string> PrintMigration(const MigrateOptions& options,
+                                     const PrintOptions& print) const override {
+    OUTBOX_ASSIGN_OR_RETURN(const message::TableName table, Parse(options.table));
+    return CompleteScript(table, options, print);
   }
 
   Result<std::unique_ptr<Session>> OpenSession(Deadline deadline) override {

@@ -28,6 +28,8 @@ Result<message::TableName> Parse(const std::string& table) {
   return message::TableName::Parse(table, "public");
 }
 
+std::string OnOff(bool on) { return on ? "on" : "off"; }
+
 // The roles that relays and producers are granted may not migrate, and schemas are for their owner
 // to make.
 Status ExplainMigration(const Status& status) {
@@ -48,7 +50,22 @@ PostgresMigrator::PostgresMigrator(std::shared_ptr<const Address> address)
 
 Result<TableSchema> PostgresMigrator::Inspect(const std::string& table, Deadline deadline) {
   OUTBOX_ASSIGN_OR_RETURN(const message::TableName name, Parse(table));
-  return ReadTableSchema(connection_, name, deadline);
+  OUTBOX_ASSIGN_OR_RETURN(TableSchema schema, ReadTableSchema(connection_, name, deadline));
+  if (!schema.exists || schema.version == 0) return schema;
+  OUTBOX_ASSIGN_OR_RETURN(const Switches now, ReadSwitches(name, deadline));
+  schema.switches = {{"topics", now.strict ? "strict" : "relaxed"},
+                     {"notify", OnOff(now.notify)},
+                     {"tenant_isolation", OnOff(now.isolated)}};
+  return schema;
+}
+
+Result<PostgresMigrator::Switches> PostgresMigrator::ReadSwitches(const message::TableName& table,
+                                                                  Deadline deadline) {
+  static const Statement kSwitches(queries::kTableSwitches);
+  Params names;
+  names.Text(table.schema()).Text(table.name());
+  OUTBOX_ASSIGN_OR_RETURN(const Rows now, connection_.Execute(kSwitches, names, deadline));
+  return Switches{.strict = now.Bool(0, 0), .notify = now.Bool(0, 1), .isolated = now.Bool(0, 2)};
 }
 
 template <typename Value>
@@ -166,38 +183,32 @@ Status PostgresMigrator::UpdateShared(Deadline deadline) {
   return connection_.Run(SharedScript(), deadline);
 }
 
-Result<std::vector<Switched>> PostgresMigrator::ApplySwitches(const message::TableName& table,
-                                                              const MigrateOptions& options,
-                                                              Change change, Deadline deadline) {
-  static const Statement kSwitches(queries::kTableSwitches);
-  Params names;
-  names.Text(table.schema()).Text(table.name());
-  OUTBOX_ASSIGN_OR_RETURN(const Rows now, connection_.Execute(kSwitches, names, deadline));
-  const bool strict_now = now.Bool(0, 0);
-  const bool notify_now = now.Bool(0, 1);
+Result<std::vector<Switch>> PostgresMigrator::ApplySwitches(const message::TableName& table,
+                                                            const MigrateOptions& options,
+                                                            Change change, Deadline deadline) {
+  OUTBOX_ASSIGN_OR_RETURN(const Switches now, ReadSwitches(table, deadline));
   const bool strict =
-      options.topics ? *options.topics == TopicRule::kStrict : change.created || strict_now;
-  const bool notify = options.notify.value_or(notify_now);
-  const bool isolated_now = now.Bool(0, 2);
-  const bool isolated = options.tenant_isolation.value_or(isolated_now);
-  std::vector<Switched> switched;
+      options.topics ? *options.topics == TopicRule::kStrict : change.created || now.strict;
+  const bool notify = options.notify.value_or(now.notify);
+  const bool isolated = options.tenant_isolation.value_or(now.isolated);
+  std::vector<Switch> switched;
   // Creating a trigger locks the table against writers: only where something changes.
-  if (change.created || strict != strict_now) {
+  if (change.created || strict != now.strict) {
     const TopicRule rule = strict ? TopicRule::kStrict : TopicRule::kRelaxed;
     OUTBOX_RETURN_IF_ERROR(connection_.Run(TopicsScript(table, rule), deadline));
   }
-  if (strict != (change.created || strict_now)) {
+  if (strict != (change.created || now.strict)) {
     switched.push_back({"topics", strict ? "strict" : "relaxed"});
   }
-  if (notify != notify_now) {
+  if (notify != now.notify) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(NotifyScript(table, notify), deadline));
-    switched.push_back({"notify", notify ? "on" : "off"});
+    switched.push_back({"notify", OnOff(notify)});
   }
   // A migration may have added a table, which is isolated like the others.
-  if (isolated != isolated_now || (isolated && change.upgraded)) {
+  if (isolated != now.isolated || (isolated && change.upgraded)) {
     OUTBOX_RETURN_IF_ERROR(connection_.Run(IsolationScript(table, isolated), deadline));
   }
-  if (isolated != isolated_now) switched.push_back({"tenant_isolation", isolated ? "on" : "off"});
+  if (isolated != now.isolated) switched.push_back({"tenant_isolation", OnOff(isolated)});
   return switched;
 }
 
@@ -256,11 +267,6 @@ Status PostgresMigrator::RefuseUndelivered(const message::TableName& table, Dead
   return Status::Permanent(Code::kConflict, StrCat("table ", table.Display(),
                                                    " holds messages that were not delivered"))
       .WithHint("deliver them (outboxd relay --drain), or discard them with --discard-undelivered");
-}
-
-Result<std::string> PostgresMigrator::Print(const MigrateOptions& options) {
-  OUTBOX_ASSIGN_OR_RETURN(const message::TableName table, Parse(options.table));
-  return CompleteScript(table, options);
 }
 
 Result<bool> PostgresMigrator::SharedExists(std::string_view name, Deadline deadline) {

@@ -25,7 +25,6 @@ class PostgresMigrator final : public Migrator {
   Result<TableSchema> Inspect(const std::string& table, Deadline deadline) override;
   Result<Migrated> Up(const MigrateOptions& options, Deadline deadline) override;
   Result<std::vector<int>> Down(const MigrateOptions& options, Deadline deadline) override;
-  Result<std::string> Print(const MigrateOptions& options) override;
   Result<std::vector<std::string>> Tables(Deadline deadline) override;
 
  private:
@@ -49,14 +48,21 @@ class PostgresMigrator final : public Migrator {
                                              const MigrateOptions& options, Deadline deadline);
   Status ForgetDropped(const message::TableName& table, Deadline deadline);
   Status UpdateShared(Deadline deadline);
+  // The options of a table.
+  struct Switches {
+    bool strict = false;
+    bool notify = false;
+    bool isolated = false;
+  };
+  Result<Switches> ReadSwitches(const message::TableName& table, Deadline deadline);
   // What Up did to the table before its switches are applied.
   struct Change {
     bool created = false;
     bool upgraded = false;
   };
-  Result<std::vector<Switched>> ApplySwitches(const message::TableName& table,
-                                              const MigrateOptions& options, Change change,
-                                              Deadline deadline);
+  Result<std::vector<Switch>> ApplySwitches(const message::TableName& table,
+                                            const MigrateOptions& options, Change change,
+                                            Deadline deadline);
   Status RefuseUndelivered(const message::TableName& table, Deadline deadline);
   Status ForgetHolds(const message::TableName& table, Deadline deadline);
   // Whether the schema `outbox` has this table.

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "store/postgres/postgres_fixture.h"
 #include "store/postgres/table_check.h"
 #include "tests/support/process.h"
@@ -39,6 +41,16 @@ class MigratorTest : public PostgresTest {
     }
     return text;
   }
+  ::outbox::testing::Finished Psql(const std::string& script) const {
+    return ::outbox::testing::Process::Run({"psql", "-q", "-v", "ON_ERROR_STOP=1", url_},
+                                           {.standard_input = script});
+  }
+  void RunScript(const PrintOptions& print, const MigrateOptions& options = {.table = kTable}) {
+    const auto script = backend_->PrintMigration(options, print);
+    ASSERT_OK(script);
+    const auto psql = Psql(*script);
+    EXPECT_EQ(psql.exit_code, 0) << psql.standard_error;
+  }
   Result<std::unique_ptr<RelayStore>> OpenStore(const std::string& table) {
     return backend_->OpenRelay({.table = table, .relay_id = "r"}, Soon());
   }
@@ -72,14 +84,58 @@ TEST_F(MigratorTest, UpDownUpLeavesTheSameSchema) {
 
 TEST_F(MigratorTest, PrintedScriptMakesTheSameSchema) {
   const std::string before = Schema();
-  const auto script = migrator_->Print({.table = kTable});
+  const auto script = backend_->PrintMigration({.table = kTable}, {});
   ASSERT_OK(script);
   ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
-  const auto psql = ::outbox::testing::Process::Run({"psql", "-q", "-v", "ON_ERROR_STOP=1", url_},
-                                                    {.standard_input = *script});
+  const auto psql = Psql(*script);
   ASSERT_EQ(psql.exit_code, 0) << psql.standard_error;
   EXPECT_EQ(Schema(), before);
   EXPECT_OK(OpenStore(kTable));
+}
+
+// From any version to any newer one, and then to the newest.
+TEST_F(MigratorTest, PrintedUpgradesMakeExactlyTheVersionsTheyName) {
+  const int latest = LatestVersion();
+  std::map<int, std::string> schemas{{latest, Schema()}};
+  for (int from = 1; from < latest; ++from) {
+    for (int to = from + 1; to <= latest; ++to) {
+      ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
+      RunScript({.from = 0, .to = from});
+      EXPECT_EQ(migrator_->Inspect(kTable, Soon())->version, from);
+      EXPECT_EQ(Schema(), schemas.try_emplace(from, Schema()).first->second);
+      RunScript({.from = from, .to = to, .transaction = false});
+      EXPECT_EQ(migrator_->Inspect(kTable, Soon())->version, to);
+      EXPECT_EQ(Schema(), schemas.try_emplace(to, Schema()).first->second) << from << " to " << to;
+    }
+  }
+}
+
+TEST_F(MigratorTest, APrintedUpgradeKeepsTheOptionsOfTheTable) {
+  ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
+  RunScript({.from = 0, .to = LatestVersion() - 1},
+            {.table = kTable, .topics = TopicRule::kRelaxed, .notify = true});
+  // As an older program left it.
+  sql_->Run("ALTER TABLE orders_outbox ENABLE ROW LEVEL SECURITY");
+  RunScript({.from = LatestVersion() - 1});
+  const auto schema = migrator_->Inspect(kTable, Soon());
+  ASSERT_OK(schema);
+  std::vector<std::string> switches;
+  for (const Switch& each : schema->switches) switches.push_back(each.name + "=" + each.value);
+  EXPECT_THAT(switches, ElementsAre("topics=relaxed", "notify=on", "tenant_isolation=on"));
+  EXPECT_EQ(Value("SELECT relrowsecurity FROM pg_class WHERE relname = 'orders_outbox_attempt'"),
+            "t");
+}
+
+TEST_F(MigratorTest, APrintedUpgradeRefusesAnotherVersion) {
+  const std::string before = Schema();
+  const auto script = backend_->PrintMigration({.table = kTable}, {.from = 2, .to = 3});
+  ASSERT_OK(script);
+  const auto psql = Psql(*script);
+  EXPECT_NE(psql.exit_code, 0);
+  EXPECT_THAT(psql.standard_error, HasSubstr("public.orders_outbox is of version 4"));
+  EXPECT_EQ(Schema(), before);
+  EXPECT_THAT(backend_->PrintMigration({.table = kTable, .tenant_isolation = true}, {.to = 2}),
+              HasCode(Code::kInvalidArgument));
 }
 
 TEST_F(MigratorTest, DownKeepsTheSharedPartsWhileATableIsLeft) {
@@ -209,7 +265,7 @@ TEST_F(MigratorTest, TellsWhichOptionsItSwitched) {
     std::string text;
     const auto up = migrator_->Up(options, Soon());
     EXPECT_OK(up);
-    for (const Switched& each : up->switched) {
+    for (const Switch& each : up->switched) {
       text += base::StrCat(each.name, "=", each.value, " ");
     }
     return text;
@@ -287,7 +343,7 @@ TEST_F(MigratorTest, ADatabaseThatDoesNotCheckTextIsRefusedWithTheRemedy) {
   EXPECT_THAT(up.error().hint(), HasSubstr("ENCODING 'UTF8'"));
 
   // A table that came there by other ways.
-  const auto script = migrator_->Print({.table = kTable}).value();
+  const auto script = backend_->PrintMigration({.table = kTable}, {}).value();
   PlainConnection(url).Run(script);
   const auto relay = Open(url)->OpenRelay({.table = kTable, .relay_id = "r"}, Soon());
   EXPECT_THAT(relay, HasCode(Code::kSchema));

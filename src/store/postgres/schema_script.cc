@@ -4,6 +4,7 @@
 #include "sql/postgres.h"
 #include "store/postgres/fnv.h"
 #include "store/postgres/work_watch.h"
+#include "store/schema_check.h"
 
 namespace outbox::store::postgres {
 namespace {
@@ -15,6 +16,37 @@ std::string SharedObjects() {
                       queries::kSharedAudit, "\n", queries::kSharedRules, "\n",
                       queries::kSharedEnqueue, "\n", queries::kSharedEnqueueMany, "\n",
                       queries::kSharedNotify, "\n", queries::kSharedGrants);
+}
+
+std::string RequireVersion(const message::TableName& table, int version) {
+  return base::StrCat(R"(DO $outbox$
+DECLARE
+  found integer := (SELECT max(number) FROM outbox.migration WHERE table_name = ')",
+                      table.Display(), R"(');
+BEGIN
+  IF found IS DISTINCT FROM )",
+                      version, R"( THEN
+    RAISE EXCEPTION 'outbox: )",
+                      table.Display(), R"( is of version %, and this script upgrades version )",
+                      version, R"(', coalesce(found, 0);
+  END IF;
+END
+$outbox$;
+)");
+}
+
+// A migration may have added a table, which is isolated like the others.
+std::string KeepIsolation(const message::TableName& table) {
+  return base::StrCat(table.Render(R"(DO $outbox$
+BEGIN
+  IF (SELECT relrowsecurity FROM pg_catalog.pg_class WHERE oid = '{{table}}'::regclass) THEN
+    EXECUTE $isolation$
+)"),
+                      IsolationScript(table, true), R"($isolation$;
+  END IF;
+END
+$outbox$;
+)");
 }
 
 }  // namespace
@@ -49,18 +81,37 @@ std::string GrantsScript(const message::TableName& table) {
   return table.Render(queries::kTableGrants);
 }
 
-std::string CompleteScript(const message::TableName& table, const MigrateOptions& options) {
-  std::string script = base::StrCat("BEGIN;\n\n", SharedScript());
+Result<std::string> CompleteScript(const message::TableName& table, const MigrateOptions& options,
+                                   const PrintOptions& print) {
+  const int latest = queries::kMigrations.back().number;
+  OUTBOX_ASSIGN_OR_RETURN(const int to, CheckRange(print, latest));
+  if (options.tenant_isolation && to != latest) {
+    return Status::Invalid(base::StrCat("tenant isolation is of version ", latest))
+        .WithHint("leave --to or --tenant-isolation out");
+  }
+  const bool creates = print.from == 0;
+  std::string script = print.transaction ? "BEGIN;\n\n" : "";
+  if (!creates) script += RequireVersion(table, print.from) + "\n";
+  script += SharedScript();
   for (const sql::Migration& migration : queries::kMigrations) {
+    if (migration.number <= print.from || migration.number > to) continue;
     script +=
         base::StrCat("\n", table.Render(migration.up),
                      "\nINSERT INTO outbox.migration (table_name, number, name) VALUES ('",
                      table.Display(), "', ", migration.number, ", '", migration.name, "');\n");
   }
-  script += "\n" + TopicsScript(table, options.topics.value_or(TopicRule::kStrict));
-  if (options.notify.value_or(false)) script += "\n" + NotifyScript(table, true);
-  if (options.tenant_isolation.value_or(false)) script += "\n" + IsolationScript(table, true);
-  return base::StrCat(script, "\n", GrantsScript(table), "\nCOMMIT;\n");
+  if (creates || options.topics) {
+    script += "\n" + TopicsScript(table, options.topics.value_or(TopicRule::kStrict));
+  }
+  if (options.notify.value_or(false) || (options.notify && !creates)) {
+    script += "\n" + NotifyScript(table, *options.notify);
+  }
+  if (options.tenant_isolation.value_or(false) || (options.tenant_isolation && !creates)) {
+    script += "\n" + IsolationScript(table, *options.tenant_isolation);
+  } else if (!creates && to == latest) {
+    script += "\n" + KeepIsolation(table);
+  }
+  return base::StrCat(script, "\n", GrantsScript(table), print.transaction ? "\nCOMMIT;\n" : "");
 }
 
 }  // namespace outbox::store::postgres

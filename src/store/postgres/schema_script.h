@@ -19,7 +19,9 @@ std::string NotifyScript(const message::TableName& table, bool on);
 std::string IsolationScript(const message::TableName& table, bool on);
 std::string GrantsScript(const message::TableName& table);
 
-// All of it for one new table, as one transaction for psql.
-std::string CompleteScript(const message::TableName& table, const MigrateOptions& options);
+// All of it for one table, for psql. A script that upgrades refuses a table of another version than
+// `print.from`, and leaves the options that are not given as they are.
+Result<std::string> CompleteScript(const message::TableName& table, const MigrateOptions& options,
+                                   const PrintOptions& print);
 
 }  // namespace outbox::store::postgres

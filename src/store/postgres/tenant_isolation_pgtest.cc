@@ -324,7 +324,7 @@ TEST_F(IsolationTest, CanBeSwitchedOffAndIsKeptOtherwise) {
   ASSERT_OK(migrator);
   EXPECT_THAT((*migrator)->Down({.table = kTable}, Soon()), HasCode(Code::kConflict));
   ASSERT_OK((*migrator)->Down({.table = kTable, .discard_undelivered = true}, Soon()));
-  const auto script = (*migrator)->Print({.table = kTable, .tenant_isolation = true});
+  const auto script = backend_->PrintMigration({.table = kTable, .tenant_isolation = true}, {});
   ASSERT_OK(script);
   const auto psql = ::outbox::testing::Process::Run(
       {"psql", "-q", "-v", "ON_ERROR_STOP=1", UrlOf(owner_)}, {.standard_input = *script});

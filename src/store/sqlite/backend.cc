@@ -42,6 +42,10 @@ class SqliteBackend final : public Backend {
   Result<std::unique_ptr<Migrator>> OpenMigrator(Deadline) override {
     return sqlite::MakeMigrator(path_);
   }
+  Result<std::string> PrintMigration(const MigrateOptions& options,
+                                     const PrintOptions& print) const override {
+    return sqlite::PrintMigration(options, print);
+  }
   Result<std::unique_ptr<Session>> OpenSession(Deadline deadline) override {
     return sqlite::OpenSession(path_, deadline);
   }

@@ -67,15 +67,15 @@ Result<bool> HasTopicTrigger(Connection& connection, const TableName& table) {
 }
 
 // No value leaves the rule as it is, or makes that of a new table strict. Says what was switched.
-Result<std::vector<Switched>> SetTopicRule(Connection& connection, const TableName& table,
-                                           std::optional<TopicRule> rule, bool created) {
+Result<std::vector<Switch>> SetTopicRule(Connection& connection, const TableName& table,
+                                         std::optional<TopicRule> rule, bool created) {
   OUTBOX_ASSIGN_OR_RETURN(const bool enforced, HasTopicTrigger(connection, table));
   const bool strict = rule ? *rule == TopicRule::kStrict : created || enforced;
   if (strict != enforced) {
     OUTBOX_RETURN_IF_ERROR(connection.Execute(
         table.Render(strict ? sql::sqlite::kCreateTopicTrigger : sql::sqlite::kDropTopicTrigger)));
   }
-  std::vector<Switched> switched;
+  std::vector<Switch> switched;
   if (strict != (created || enforced)) {
     switched.push_back({"topics", strict ? "strict" : "relaxed"});
   }
@@ -153,7 +153,11 @@ class SqliteMigrator final : public Migrator {
     OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(table));
     OUTBOX_ASSIGN_OR_RETURN(auto connection,
                             Connection::Open(path_, OpenMode::kExisting, deadline));
-    return ReadSchema(*connection, name);
+    OUTBOX_ASSIGN_OR_RETURN(TableSchema schema, ReadSchema(*connection, name));
+    if (!schema.exists || schema.version == 0) return schema;
+    OUTBOX_ASSIGN_OR_RETURN(const bool strict, HasTopicTrigger(*connection, name));
+    schema.switches = {{"topics", strict ? "strict" : "relaxed"}};
+    return schema;
   }
 
   Result<Migrated> Up(const MigrateOptions& options, Deadline deadline) override {
@@ -170,23 +174,6 @@ class SqliteMigrator final : public Migrator {
     return DownOn(*connection, name, options.discard_undelivered);
   }
 
-  Result<std::string> Print(const MigrateOptions& options) override {
-    OUTBOX_RETURN_IF_ERROR(RefuseIsolation(options));
-    OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
-    std::string script = base::StrCat("BEGIN IMMEDIATE;\n\n", sql::sqlite::kCreateRegistry, "\n",
-                                      sql::sqlite::kCreateControl, "\n");
-    for (const sql::Migration& migration : kMigrations) {
-      script +=
-          base::StrCat(name.Render(migration.up), "\n",
-                       "INSERT INTO \"outbox_migration\" (table_name, number, name) VALUES ('",
-                       name.name(), "', ", migration.number, ", '", migration.name, "');\n\n");
-    }
-    if (options.topics.value_or(TopicRule::kStrict) == TopicRule::kStrict) {
-      script += base::StrCat(name.Render(sql::sqlite::kCreateTopicTrigger), "\n");
-    }
-    return script + "COMMIT;\n";
-  }
-
   Result<std::vector<std::string>> Tables(Deadline deadline) override {
     OUTBOX_ASSIGN_OR_RETURN(auto connection,
                             Connection::Open(path_, OpenMode::kExisting, deadline));
@@ -198,6 +185,31 @@ class SqliteMigrator final : public Migrator {
 };
 
 }  // namespace
+
+Result<std::string> PrintMigration(const MigrateOptions& options, const PrintOptions& print) {
+  OUTBOX_RETURN_IF_ERROR(RefuseIsolation(options));
+  OUTBOX_ASSIGN_OR_RETURN(const TableName name, ParseTable(options.table));
+  OUTBOX_ASSIGN_OR_RETURN(const int to, CheckRange(print, kMigrations.back().number));
+  std::string script =
+      base::StrCat(print.transaction ? "BEGIN IMMEDIATE;\n\n" : "", sql::sqlite::kCreateRegistry,
+                   "\n", sql::sqlite::kCreateControl, "\n");
+  for (const sql::Migration& migration : kMigrations) {
+    if (migration.number <= print.from || migration.number > to) continue;
+    script += base::StrCat(name.Render(migration.up), "\n",
+                           "INSERT INTO \"outbox_migration\" (table_name, number, name) VALUES ('",
+                           name.name(), "', ", migration.number, ", '", migration.name, "');\n\n");
+  }
+  const bool creates = print.from == 0;
+  if (!creates && options.topics) {
+    script += base::StrCat(name.Render(sql::sqlite::kDropTopicTrigger), "\n");
+  }
+  const TopicRule rule =
+      options.topics.value_or(creates ? TopicRule::kStrict : TopicRule::kRelaxed);
+  if (rule == TopicRule::kStrict) {
+    script += base::StrCat(name.Render(sql::sqlite::kCreateTopicTrigger), "\n");
+  }
+  return script + (print.transaction ? "COMMIT;\n" : "");
+}
 
 std::unique_ptr<Migrator> MakeMigrator(const std::string& path) {
   return std::make_unique<SqliteMigrator>(path);

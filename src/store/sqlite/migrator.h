@@ -12,6 +12,9 @@
 
 namespace outbox::store::sqlite {
 
+// See Backend::PrintMigration.
+Result<std::string> PrintMigration(const MigrateOptions& options, const PrintOptions& print);
+
 // Up creates the database file when there is none.
 std::unique_ptr<Migrator> MakeMigrator(const std::string& path);
 

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "store/sqlite/migrator.h"
 #include "store/sqlite/test_database.h"
 
 namespace outbox::store::sqlite {
@@ -172,7 +173,7 @@ TEST(Migrator, ATableOfSomebodyElsesIsNeverDropped) {
 TEST(Migrator, ThePrintedScriptMakesTheSameSchema) {
   TestDatabase database;
   const std::string expected = Schema(database);
-  const auto script = database.migrator()->Print({.table = TestDatabase::kTable});
+  const auto script = PrintMigration({.table = TestDatabase::kTable}, {});
   ASSERT_OK(script);
   ASSERT_OK(
       database.Connect()->Execute("DROP TABLE orders_outbox; DROP TABLE orders_outbox_delivery; "
@@ -181,6 +182,23 @@ TEST(Migrator, ThePrintedScriptMakesTheSameSchema) {
   ASSERT_OK(database.Connect()->Execute(*script));
   EXPECT_EQ(Schema(database), expected);
   EXPECT_OK(database.TryOpenRelay());
+}
+
+TEST(Migrator, PrintedUpgradesMakeExactlyTheVersionsTheyName) {
+  TestDatabase database;
+  const std::string expected = Schema(database);
+  const auto run = [&](const PrintOptions& print) {
+    const auto script = PrintMigration({.table = TestDatabase::kTable}, print);
+    ASSERT_OK(script);
+    ASSERT_OK(database.Connect()->Execute(*script));
+  };
+  for (int step = 1; step < 4; ++step) {
+    ASSERT_OK(database.migrator()->Down({.table = TestDatabase::kTable}, Soon()));
+    run({.from = 0, .to = step});
+    EXPECT_EQ(database.migrator()->Inspect(TestDatabase::kTable, Soon())->version, step);
+    run({.from = step});
+    EXPECT_EQ(Schema(database), expected) << step;
+  }
 }
 
 TEST(Migrator, HostileAndQualifiedNamesAreRefused) {
