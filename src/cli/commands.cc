@@ -15,7 +15,7 @@ constexpr Command kCommands[] = {
 #if OUTBOX_WITH_POSTGRES && OUTBOX_WITH_SQLITE
     {"bench", "Try", AddBench},
 #endif
-    {"version", "Set up", AddVersion},
+    {"version", "Set up", AddVersion},  {"help", "Set up", AddHelp},
 };
 
 }  // namespace

@@ -45,5 +45,6 @@ void AddToken(CLI::App& app, Action& action);
 void AddDemo(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 void AddVersion(CLI::App& app, Action& action);
+void AddHelp(CLI::App& app, Action& action);
 
 }  // namespace outbox::cli

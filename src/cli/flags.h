@@ -6,7 +6,7 @@
 
 namespace outbox::cli {
 
-// --db, or OUTBOX_DB.
+// --db, or OUTBOX_DB. A --db before the command arrives here too (cli/arguments.h).
 void AddDatabaseFlag(CLI::App& command, std::string& database);
 // --table
 CLI::Option* AddTableFlag(CLI::App& command, std::string& table, const std::string& help);

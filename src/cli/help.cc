@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/terminal.h"
 #include "cli/wrap.h"
 
@@ -41,6 +42,11 @@ class HelpFormatter final : public CLI::Formatter {
 };
 
 }  // namespace
+
+// Only for the list of commands: `help COMMAND` has become `COMMAND --help` (cli/arguments.h).
+void AddHelp(CLI::App& app, Action&) {
+  app.add_subcommand("help", "Show what a command does and takes: outboxd help migrate up");
+}
 
 std::shared_ptr<CLI::FormatterBase> MakeHelpFormatter() {
   return std::make_shared<HelpFormatter>();

@@ -1,18 +1,24 @@
 // outboxd: the program. Understands the command line, runs one command, turns its Status into lines
 // on standard error and an exit code: 0 done, 1 failed, 2 not understood.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/standard_streams.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "cli/wrap.h"
 #include "outbox/version.h"
 
 namespace outbox::cli {
@@ -23,14 +29,20 @@ constexpr int kUsage = 2;
 // Room for every problem of a configuration file.
 constexpr std::size_t kErrorBytesMax = 64 * 1024;
 
+// Broken between words where a person reads it, in one line elsewhere.
+std::string FitTerminal(const std::string& line) {
+  const std::size_t width = TerminalWidth(STDERR_FILENO);
+  return (width == 0 ? line : base::Join(WrapLines(line, width), "\n")) + "\n";
+}
+
 void PrintError(std::string_view message, std::string_view hint) {
   // Each line for itself: cleaning replaces control characters, line breaks among them.
-  std::string text = "outboxd: ";
-  for (const std::string& line : base::Split(message, '\n')) {
-    text += Harmless(base::CleanText(line, kErrorBytesMax)) + "\n";
+  std::string text;
+  for (const std::string& line : base::Split(base::StrCat("outboxd: ", message), '\n')) {
+    text += FitTerminal(Harmless(base::CleanText(line, kErrorBytesMax)));
   }
   if (!hint.empty()) {
-    text += base::StrCat("hint: ", Harmless(base::CleanText(hint, kErrorBytesMax)), "\n");
+    text += FitTerminal(base::StrCat("hint: ", Harmless(base::CleanText(hint, kErrorBytesMax))));
   }
   std::fputs(text.c_str(), stderr);
 }
@@ -49,8 +61,7 @@ bool IsUnknownCommand(std::string_view word) {
                       [&](const Command& command) { return command.name == word; });
 }
 
-int Run(int argc, char** argv) {
-  if (argc > 1 && IsUnknownCommand(argv[1])) return Report(UnknownCommand(argv[1]));
+int Run(std::span<const char* const> arguments) {
   CLI::App app("The transactional outbox: delivers what your transactions committed.", "outboxd");
   app.set_version_flag("--version", base::StrCat("outboxd ", Version()));
   app.require_subcommand(1);
@@ -60,14 +71,19 @@ int Run(int argc, char** argv) {
     command.add(app, action);
     app.get_subcommand(std::string(command.name))->group(std::string(command.group));
   }
+  const std::vector<std::string> words = ArrangeArguments(app, arguments);
+  if (!words.empty() && IsUnknownCommand(words.front())) {
+    return Report(UnknownCommand(words.front()));
+  }
   try {
-    app.parse(argc, argv);
+    // CLI11 takes them from the back.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error);
       return Report(Status::Ok());
     }
-    return Report(ExplainUsage(app, std::span<const char* const>(argv + 1, argv + argc), error));
+    return Report(ExplainUsage(app, words, error));
   }
   return Report(action());
 }
@@ -80,7 +96,7 @@ int main(int argc, char** argv) {
   // A reader that went away is an error of the write that finds out, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return outbox::cli::Run(argc, argv);
+    return outbox::cli::Run(std::span<const char* const>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "outboxd: %s\n", error.what());
     return outbox::cli::kFailed;

@@ -56,10 +56,10 @@ Status NotUnderstood(const Chosen& chosen, const std::string& message, std::stri
 }
 
 // What CLI11 could not place. It hands such words up to the parents of a command, which mixes them.
-std::vector<std::string> LeftOver(const CLI::App& app, std::span<const char* const> arguments) {
+std::vector<std::string> LeftOver(const CLI::App& app, std::span<const std::string> arguments) {
   std::vector<std::string> left = app.remaining(true);
   std::vector<std::string> in_order;
-  for (const char* const argument : arguments) {
+  for (const std::string& argument : arguments) {
     const auto found = std::ranges::find(left, argument);
     if (found == left.end()) continue;
     if (*found != "--") in_order.push_back(*found);
@@ -106,7 +106,7 @@ std::string NotANumber(const CLI::ConversionError& error) {
 
 }  // namespace
 
-Status ExplainUsage(const CLI::App& app, std::span<const char* const> arguments,
+Status ExplainUsage(const CLI::App& app, std::span<const std::string> arguments,
                     const CLI::ParseError& error) {
   const Chosen chosen = ChosenCommand(app);
   const std::vector<std::string> left = LeftOver(app, arguments);

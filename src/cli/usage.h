@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "outbox/status.h"
@@ -11,7 +12,7 @@ namespace outbox::cli {
 
 // kInvalidArgument. Names the flag or the word that is not known, the one that was probably meant,
 // and the command whose help lists what there is, with all of its words.
-Status ExplainUsage(const CLI::App& app, std::span<const char* const> arguments,
+Status ExplainUsage(const CLI::App& app, std::span<const std::string> arguments,
                     const CLI::ParseError& error);
 
 // The same for a word that is no command.

@@ -147,6 +147,13 @@ TEST_F(CliTest, HelpListsEveryCommand) {
   }
 }
 
+TEST_F(CliTest, HelpOfACommandIsTheSameBothWays) {
+  EXPECT_EQ(Ok({"help"}), Ok({"--help"}));
+  EXPECT_EQ(Ok({"help", "stats"}), Ok({"stats", "--help"}));
+  EXPECT_EQ(Ok({"help", "migrate", "up"}), Ok({"migrate", "up", "--help"}));
+  ExpectFailure({"help", "stast"}, kUsage, "there is no command 'stast'", "did you mean 'stats'?");
+}
+
 TEST_F(CliTest, RefusesUnknownCommandsAndFlags) {
   ExpectFailure({"stast"}, kUsage, "there is no command 'stast'", "did you mean 'stats'?");
   ExpectFailure({"stats", "--tabel", "x"}, kUsage, "outboxd: stats has no flag --tabel\n",
@@ -193,8 +200,6 @@ TEST_F(CliTest, AsksForADatabase) {
 }
 
 TEST_F(CliTest, SaysThatAFlagBelongsBehindTheCommand) {
-  ExpectFailure({"--db", "sqlite:x.db", "stats"}, kUsage,
-                "outboxd: --db: stands before the command\n", "outboxd stats --db");
   ExpectFailure({"--json", "stats"}, kUsage, "outboxd: --json: stands before the command\n",
                 "write --json after the command");
   ExpectFailure({"migrate", "--table=x", "up"}, kUsage, "--table: stands before the command",
@@ -270,12 +275,6 @@ TEST_F(CliTest, MigrateDownIsRefusedOnAnotherMachine) {
                 kFailed, "is not on this machine", "--allow-remote");
 }
 
-TEST_F(CliTest, MigrateTakesTheDatabaseThatIsNamedNotThatOfTheEnvironment) {
-  Ok({"migrate", "up", "--table", "orders_outbox", "--db", "sqlite:" + File("named.db")});
-  EXPECT_TRUE(std::filesystem::exists(File("named.db")));
-  EXPECT_FALSE(std::filesystem::exists(File("shop.db")));
-}
-
 TEST_P(CliOnEveryDatabase, MigrateUpTellsWhichOptionsItSwitched) {
   MigrateUp();
   const std::vector<std::string> relax{"migrate",       "up",       "--table",
@@ -283,8 +282,47 @@ TEST_P(CliOnEveryDatabase, MigrateUpTellsWhichOptionsItSwitched) {
   EXPECT_EQ(Ok(relax), "orders_outbox: topics: relaxed\n");
   EXPECT_EQ(Ok(relax), "orders_outbox: nothing to do\n");
   const Json strict = OkJson({"migrate", "up", "--table", "orders_outbox", "--topics", "strict"});
-  EXPECT_EQ(strict.at("switched").at("topics"), "strict");
-  EXPECT_TRUE(strict.at("applied").empty());
+  EXPECT_EQ(strict.at("tables").at(0).at("switched").at("topics"), "strict");
+  EXPECT_TRUE(strict.at("tables").at(0).at("applied").empty());
+}
+
+TEST_P(CliOnEveryDatabase, MigrateStatusShowsTheOptionsOfATable) {
+  MigrateUp();
+  Ok({"migrate", "up", "--table", "sales_outbox", "--topics", "relaxed"});
+  const Json status = OkJson({"migrate", "status"}).at("tables");
+  EXPECT_EQ(status.at(0).at("switches").at("topics"), "strict");
+  EXPECT_EQ(status.at(1).at("switches").at("topics"), "relaxed");
+  EXPECT_EQ(status.at(0).at("switches").contains("notify"), GetParam() == Dialect::kPostgres);
+  EXPECT_THAT(Ok({"migrate", "status"}), AllOf(HasSubstr("TOPICS"), HasSubstr("relaxed")));
+  const Json absent = OkJson({"migrate", "status", "--table", "no_outbox"}).at("tables").at(0);
+  EXPECT_TRUE(absent.at("switches").empty());
+}
+
+TEST_F(CliTest, MigrateWritesOneObjectForSeveralTables) {
+  const std::vector<std::string> tables{"--table", "orders_outbox", "--table", "sales_outbox"};
+  for (const char* step : {"up", "status", "print", "down"}) {
+    std::vector<std::string> command{"migrate", step};
+    command.insert(command.end(), tables.begin(), tables.end());
+    if (step == std::string("down")) command.emplace_back("--yes");
+    EXPECT_EQ(OkJson(command).at("tables").size(), 2u) << step;
+  }
+}
+
+TEST_F(CliTest, MigratePrintsWithoutADatabase) {
+  for (const char* kind :
+       {"postgres://nowhere.invalid/shop", "postgres://", "sqlite:/no/such/file"}) {
+    const std::string all = Ok({"migrate", "print", "--db", kind, "--table", "orders_outbox"});
+    EXPECT_THAT(all, AllOf(StartsWith("BEGIN"), HasSubstr("COMMIT;")));
+    const std::string step = Ok({"migrate", "print", "--db", kind, "--table", "orders_outbox",
+                                 "--from", "3", "--to", "4", "--no-transaction"});
+    EXPECT_THAT(step, AllOf(Not(HasSubstr("COMMIT;")), HasSubstr("create_attempt"),
+                            Not(HasSubstr("create_outbox"))));
+    ExpectFailure(
+        {"migrate", "print", "--db", kind, "--table", "orders_outbox", "--from", "3", "--to", "99"},
+        kUsage, "no migration leads from version 3 to 99", "versions are 0");
+    ExpectFailure({"migrate", "print", "--db", kind, "--table", "orders_outbox", "--from", "4"},
+                  kUsage, "no migration leads from version 4 to 4");
+  }
 }
 
 TEST_F(CliTest, MigrateRefusesHostileTableNames) {
