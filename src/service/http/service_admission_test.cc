@@ -45,9 +45,11 @@ TEST(Admission, ABodyIsNotReadBeforeItsSenderIsKnown) {
 
 // Clients send all of a body before they look for an answer.
 TEST(Admission, WhoStillSendsARefusedBodyGetsTheAnswer) {
-  TestServer server({.before_body = [](const Request&) -> std::optional<Response> {
+  ServerOptions options{.before_body = [](const Request&) -> std::optional<Response> {
     return Problem(401, "unauthorized", "Not authenticated", "");
-  }});
+  }};
+  options.limits.request_time = outbox::testing::kPatience;
+  TestServer server(options);
   constexpr std::size_t kPiece = 16 * 1024;
   constexpr std::size_t kPieces = 40;  // together far more than a socket takes
   TestClient client(server.port());

@@ -13,6 +13,7 @@
 namespace outbox::service {
 namespace {
 
+using outbox::testing::kPatience;
 using outbox::testing::WaitFor;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -86,7 +87,7 @@ TEST(HttpServer, Http10IsClosedUnlessKept) {
   TestClient closed(server.port());
   closed.Send("GET /hello HTTP/1.0\r\n\r\n");
   EXPECT_EQ(closed.Read().header("connection"), "close");
-  EXPECT_TRUE(closed.ClosedWithin(10s));
+  EXPECT_TRUE(closed.ClosedWithin(kPatience));
 }
 
 TEST(HttpServer, AConnectionIsClosedWhenTheClientSaysSo) {
@@ -95,7 +96,7 @@ TEST(HttpServer, AConnectionIsClosedWhenTheClientSaysSo) {
   const TestReply reply = client.Get("/hello", "Connection: close\r\n");
   EXPECT_EQ(reply.body, "hello");
   EXPECT_EQ(reply.header("connection"), "close");
-  EXPECT_TRUE(client.ClosedWithin(10s));
+  EXPECT_TRUE(client.ClosedWithin(kPatience));
 }
 
 TEST(HttpServer, HeadHasTheHeadersOfGetAndNoBody) {
@@ -126,7 +127,7 @@ TEST(HttpServer, UnknownPathsAndMethodsAreTold) {
   EXPECT_EQ(options.headers.count("content-length"), 0u);
   client.Send("BREW /hello HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_EQ(client.Read().status, 501);
-  EXPECT_TRUE(client.ClosedWithin(10s));
+  EXPECT_TRUE(client.ClosedWithin(kPatience));
 }
 
 TEST(HttpServer, EveryAnswerHasSecurityHeadersAndAnId) {
@@ -198,7 +199,7 @@ TEST(HttpServer, AHandlerThatTakesTooLongIsGivenUp) {
 }
 
 TEST(HttpServer, MoreWorkThanTheQueueHoldsIsRefusedAndQuickRoutesStillAnswer) {
-  TestServer server({.limits = {.handle_time = 60s}, .worker_threads = 2, .worker_queue_max = 3});
+  TestServer server({.limits = {.handle_time = 1h}, .worker_threads = 2, .worker_queue_max = 3});
   std::vector<std::unique_ptr<TestClient>> waiting;
   for (int i = 0; i < 5; ++i) {
     waiting.push_back(std::make_unique<TestClient>(server.port()));
@@ -287,7 +288,9 @@ TEST(HttpServer, AHandlerMayLimitTheRate) {
   const TestReply limited = client.Get("/limited", "X-Who: a\r\n");
   EXPECT_EQ(limited.status, 429);
   EXPECT_EQ(CodeOf(limited), "rate_limited");
-  EXPECT_NEAR(std::atoi(limited.header("retry-after").c_str()), 100, 5);
+  // A hundred seconds from the first on, however long ago that is.
+  EXPECT_THAT(std::atoi(limited.header("retry-after").c_str()),
+              ::testing::AllOf(::testing::Ge(40), ::testing::Le(100)));
   EXPECT_EQ(client.Get("/limited", "X-Who: b\r\n").status, 200);
 }
 

@@ -9,9 +9,9 @@
 namespace outbox::service {
 namespace {
 
+using outbox::testing::kPatience;
 using outbox::testing::WaitFor;
 using namespace std::chrono_literals;
-using SteadyClock = std::chrono::steady_clock;
 
 TEST(HttpStop, UnderLoadNoAnswerThatHasBegunIsCut) {
   TestServer server;
@@ -38,29 +38,25 @@ TEST(HttpStop, UnderLoadNoAnswerThatHasBegunIsCut) {
     });
   }
   ASSERT_TRUE(WaitFor([&] { return answered > 200; }));
-  const auto began = SteadyClock::now();
+  // Well before idle connections would be closed anyway.
   EXPECT_OK(server.server->Stop(Deadline::After(30s)));
-  const auto took = SteadyClock::now() - began;
   stop = true;
   for (std::thread& thread : threads) thread.join();
-  std::printf(
-      "answered=%d unanswered=%d broken=%d stop_ms=%lld\n", answered.load(), unanswered.load(),
-      broken.load(),
-      static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+  std::printf("answered=%d unanswered=%d broken=%d\n", answered.load(), unanswered.load(),
+              broken.load());
   EXPECT_EQ(broken, 0);
-  EXPECT_LT(took, 10s);
   EXPECT_FALSE(TestClient(server.port()).connected());
 }
 
 TEST(HttpStop, RequestsUnderWayAreFinishedAndIdleConnectionsClosed) {
-  TestServer server({.limits = {.handle_time = 60s}});
+  TestServer server({.limits = {.handle_time = 1h}});
   TestClient idle(server.port());
   EXPECT_EQ(idle.Get("/hello").status, 200);
   TestClient busy(server.port());
   busy.Send("GET /gate HTTP/1.1\r\nHost: h\r\n\r\n");
   ASSERT_TRUE(WaitFor([&] { return server.gate->waiting() == 1; }));
   std::thread opener([&] {
-    EXPECT_TRUE(idle.ClosedWithin(outbox::testing::kPatience));
+    EXPECT_TRUE(idle.ClosedWithin(kPatience));
     server.gate->Open();
   });
   EXPECT_OK(server.server->Stop(Deadline::After(30s)));
@@ -71,13 +67,12 @@ TEST(HttpStop, RequestsUnderWayAreFinishedAndIdleConnectionsClosed) {
 }
 
 TEST(HttpStop, AtTheDeadlineTheRestIsCutOff) {
-  TestServer server;
+  TestServer server({.limits = {.handle_time = 1h}});
   TestClient stuck(server.port());
   stuck.Send("GET /gate HTTP/1.1\r\nHost: h\r\n\r\n");
   ASSERT_TRUE(WaitFor([&] { return server.gate->waiting() == 1; }));
-  const auto began = SteadyClock::now();
   EXPECT_THAT(server.server->Stop(Deadline::After(400ms)), HasCode(Code::kDeadline));
-  EXPECT_LT(SteadyClock::now() - began, 5s);
+  EXPECT_EQ(server.gate->waiting(), 1) << "it waited for the handler";
   EXPECT_EQ(stuck.Read().status, 0);
   server.gate->Open();
 }
@@ -89,8 +84,8 @@ TEST(HttpStop, WithoutAStopTheDestructorDoesIt) {
   TestClient half(server.port());
   half.Send("GET /hel");
   server.server.reset();
-  EXPECT_TRUE(client.ClosedWithin(10s));
-  EXPECT_TRUE(half.ClosedWithin(10s));
+  EXPECT_TRUE(client.ClosedWithin(kPatience));
+  EXPECT_TRUE(half.ClosedWithin(kPatience));
 }
 
 TEST(HttpStop, StreamsAreEndedAfterWhatWasSent) {

@@ -59,12 +59,12 @@ TEST_F(HttpServerTls, PlainTextAndSilenceAreClosed) {
   TestServer server({.limits = {.header_time = 500ms}}, Options());
   TestClient plain(server.port());
   plain.Send("GET /hello HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_TRUE(plain.ClosedWithin(10s));
+  EXPECT_TRUE(plain.ClosedWithin(outbox::testing::kPatience));
   TestClient silent(server.port());
-  EXPECT_TRUE(silent.ClosedWithin(10s));
+  EXPECT_TRUE(silent.ClosedWithin(outbox::testing::kPatience));
   TestClient half(server.port());
   half.Send(std::string("\x16\x03\x01", 3));
-  EXPECT_TRUE(half.ClosedWithin(10s));
+  EXPECT_TRUE(half.ClosedWithin(outbox::testing::kPatience));
 }
 
 TEST_F(HttpServerTls, EventsAreStreamed) {
