@@ -58,7 +58,7 @@ TEST_P(Secrets, StayOutOfLogsAndTheProcessList) {
       << relay->Errors();
   ExpectClean(CommandLine(relay->pid()), "the process list");
   relay->Signal(SIGTERM);
-  ASSERT_TRUE(relay->Wait(std::chrono::seconds(15)).has_value());
+  ASSERT_TRUE(relay->Wait(kPatience).has_value());
   ExpectClean(relay->Errors(), "the log");
   EXPECT_EQ(stage->sql().Number(
                 StrCat("SELECT count(*) FROM ", kTable, " WHERE last_error LIKE '%canary%'")),
