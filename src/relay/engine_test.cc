@@ -102,14 +102,17 @@ TEST_F(EngineTest, DeliversEachMessageOnce) {
 }
 
 TEST_F(EngineTest, WakesUpForAMessageCommittedWhileIdle) {
-  options_.poll_min = options_.poll_max = seconds(10);
+  options_.poll_min = options_.poll_max = std::chrono::hours(1);
   std::atomic<int> calls{0};
   const auto engine = Start(MakeCallbackSink([&](const Message&, Deadline) {
     ++calls;
     return Status::Ok();
   }));
-  Put(1);
-  EXPECT_TRUE(Eventually([&] { return calls == 1; }));
+  // The first may be found by the first look; looks without a call are an hour apart.
+  for (int i = 1; i <= 5; ++i) {
+    Put(1);
+    EXPECT_TRUE(Eventually([&] { return calls == i; }));
+  }
   ASSERT_OK(engine->Stop());
 }
 
@@ -191,7 +194,8 @@ TEST_F(EngineTest, NobodyIsToldThePayloadThatAHandlerQuotes) {
 }
 
 TEST_F(EngineTest, HangingHandlerHitsItsDeadlineWhileOthersFlow) {
-  options_.dispatch_timeout = milliseconds(50);
+  // More than a busy machine takes for one of the others, which have no more attempts.
+  options_.dispatch_timeout = seconds(2);
   options_.retry.attempts_max = 2;
   Put(1, R"({"hang":true})");
   Put(200);
@@ -210,9 +214,9 @@ TEST_F(EngineTest, HangingHandlerHitsItsDeadlineWhileOthersFlow) {
   EXPECT_TRUE(Eventually([&] { return Count(MessageStatus::kDelivered) == 200; }));
   EXPECT_TRUE(Eventually([&] { return Count(MessageStatus::kDead) == 1; }));
   EXPECT_TRUE(Eventually([&] { return recorder_->dead == 1; }));
-  const auto before = std::chrono::steady_clock::now();
-  EXPECT_THAT(engine->Stop(), HasCode(Code::kDeadline));  // it says that calls still run
-  EXPECT_LT(std::chrono::steady_clock::now() - before, seconds(15));
+  // It does not wait for calls that still run, and says so.
+  EXPECT_THAT(engine->Stop(), HasCode(Code::kDeadline));
+  EXPECT_EQ(hanging, 2);
   let_go.count_down();
   EXPECT_TRUE(Eventually([&] { return hanging == 0; }));
 }
@@ -239,22 +243,32 @@ class BusySettler final : public Recorder {
   std::atomic<bool> overdue_seen_{false};
 };
 
+// Counts the threads that have ended: one whose call was given up ends when the engine knows that
+// it is back.
+struct ThreadEnd {
+  ~ThreadEnd() {
+    if (ended != nullptr) ++*ended;
+  }
+  std::atomic<int>* ended = nullptr;
+};
+
 TEST_F(EngineTest, CallsThatComeBackWhileTheyAreGivenUpDoNotLookLikeMany) {
-  options_.dispatch_timeout = milliseconds(50);
+  // More than a busy machine takes for a quick one.
+  options_.dispatch_timeout = seconds(2);
   options_.batch_size = 3;
   Put(2, R"({"hang":true})");
   Put(1);
   std::latch let_go(1);
   std::atomic<int> hanging{0};
+  std::atomic<int> gone{0};
   std::atomic<int> quick{0};
   const auto overdue = [&] {
     Eventually([&] { return hanging == 2; });
-    std::this_thread::sleep_for(milliseconds(500));
+    std::this_thread::sleep_for(options_.dispatch_timeout + seconds(1));
   };
   const auto back = [&] {
     let_go.count_down();
-    Eventually([&] { return hanging == 0; });
-    std::this_thread::sleep_for(milliseconds(50));
+    EXPECT_TRUE(Eventually([&] { return gone == 2; }));
     Put(3);
     Eventually([&] { return quick == 4 || recorder_->pauses > 0; });
   };
@@ -265,9 +279,10 @@ TEST_F(EngineTest, CallsThatComeBackWhileTheyAreGivenUpDoNotLookLikeMany) {
           ++quick;
           return Status::Ok();
         }
+        thread_local ThreadEnd end;
+        end.ended = &gone;
         ++hanging;
         let_go.wait();
-        --hanging;
         return Status::Ok();
       },
       3));
