@@ -7,6 +7,7 @@
 #include "enqueue/enqueue_suite.h"
 #include "store/backend.h"
 #include "tests/support/postgres.h"
+#include "tests/support/wait.h"
 
 namespace outbox::testing {
 namespace {
@@ -264,7 +265,7 @@ TEST_F(PostgresEnqueue, TellsAReadOnlyTransactionAndTimeoutsApart) {
     return result;
   };
   EXPECT_THAT(enqueue_with("SET LOCAL lock_timeout TO '50ms'"), HasCode(Code::kConflict));
-  EXPECT_THAT(enqueue_with("SET LOCAL statement_timeout TO '50ms'"), HasCode(Code::kDeadline));
+  EXPECT_THAT(enqueue_with("SET LOCAL statement_timeout TO '2s'"), HasCode(Code::kDeadline));
 }
 
 TEST_F(PostgresEnqueue, HandsOnTheHintOfTheTablesRule) {
@@ -291,8 +292,17 @@ class PostgresRace : public PostgresEnqueue {
       second->Execute("COMMIT");
       return result;
     });
-    EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout)
-        << "answered before the first transaction had ended";
+    const auto answered = [&] {
+      return waiting.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    const auto onlooker = backend_.Connect();
+    EXPECT_TRUE(WaitFor([&] {
+      return answered() || onlooker->Number(
+                               "SELECT count(*) FROM pg_stat_activity WHERE "
+                               "wait_event_type = 'Lock' AND "
+                               "datname = current_database()") > 0;
+    }));
+    EXPECT_FALSE(answered()) << "before the first transaction had ended";
     EXPECT_TRUE(connection_->Execute(first_ends_with));
     return waiting.get();
   }

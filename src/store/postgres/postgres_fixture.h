@@ -20,7 +20,7 @@
 
 namespace outbox::store::postgres {
 
-inline Deadline Soon() { return Deadline::After(std::chrono::seconds(20)); }
+inline Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
 
 // A plain libpq connection that fails the test on any error.
 class PlainConnection {
@@ -75,9 +75,9 @@ class PlainConnection {
   PGconn* connection_;
 };
 
-// True as soon as `condition` holds; false when it does not within ten seconds.
+// True as soon as `condition` holds; false when it does not in time.
 template <typename Condition>
-bool Eventually(Condition condition, std::chrono::seconds patience = std::chrono::seconds(10)) {
+bool Eventually(Condition condition, std::chrono::seconds patience = std::chrono::seconds(30)) {
   const Deadline end = Deadline::After(patience);
   while (!condition()) {
     if (end.passed()) return false;

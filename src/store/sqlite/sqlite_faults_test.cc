@@ -68,7 +68,7 @@ TEST(Connection, InMemoryDatabasesAreRefused) {
 TEST(Connection, AStatementStopsAtTheDeadline) {
   TestDatabase database;
   const auto connection = database.Connect();
-  connection->set_deadline(Deadline::After(50ms));
+  connection->set_deadline(Deadline::After(2s));
   auto query = connection->Prepare(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
   ASSERT_OK(query);
@@ -113,12 +113,12 @@ TEST(BusyWriter, IsWaitedForUpToTheDeadlineAndNoLonger) {
   const auto writer = database.Connect();
   ASSERT_OK(writer->Begin());
   const auto begin = std::chrono::steady_clock::now();
-  const auto refused = relay->Next({.limit = 1, .lease = 1min}, Deadline::After(300ms));
+  const auto refused = relay->Next({.limit = 1, .lease = 1min}, Deadline::After(2s));
   const auto waited = std::chrono::steady_clock::now() - begin;
   EXPECT_THAT(refused, HasCode(Code::kUnavailable));
   EXPECT_EQ(refused.error().disposition(), Disposition::kRetry);
-  EXPECT_GE(waited, 290ms);
-  EXPECT_LT(waited, 10s);
+  EXPECT_GE(waited, 1990ms);
+  EXPECT_LT(waited, 25s);
   writer->Rollback();
   EXPECT_THAT(Next(*relay)->messages(), SizeIs(1));
 }
@@ -143,7 +143,7 @@ TEST(BusyWriter, AnIdleRelayNeedsNoWriteLock) {
   EXPECT_THAT(Next(*relay)->messages(), IsEmpty());
   const auto writer = database.Connect();
   ASSERT_OK(writer->Begin());
-  EXPECT_OK(relay->Next({.limit = 1, .lease = 1min}, Deadline::After(5s)));
+  EXPECT_OK(relay->Next({.limit = 1, .lease = 1min}, Soon()));
 }
 
 TEST(FullDisk, RefusesNewRowsClearlyAndKeepsTheOldOnes) {

@@ -92,7 +92,7 @@ TEST(AKilledProcess, FreesATransactionClaimAtOnce) {
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   const auto relay = database.OpenRelay();
-  EXPECT_THAT(relay->Next({.limit = 10, .lease = 1min}, Deadline::After(100ms)),
+  EXPECT_THAT(relay->Next({.limit = 10, .lease = 1min}, Deadline::After(2s)),
               HasCode(Code::kUnavailable))
       << "the claim holds the write lock";
   kill(child, SIGKILL);
