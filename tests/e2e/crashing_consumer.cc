@@ -25,7 +25,6 @@ int main(int argc, char** argv) {
   options.table = argv[2];
   options.batch_size = 20;
   options.window = 40;
-  options.lease = std::chrono::seconds(1);
   options.poll_max = std::chrono::milliseconds(50);
   options.retry.attempts_max = std::atoi(argv[4]);
   auto relay = outbox::Relay::Start(argv[1], options, outbox::MakeCallbackSink(handle, 4));

@@ -35,6 +35,7 @@ TEST_P(Poison, IsDeadAfterItsCrashesWhileTheOthersAreDelivered) {
     exit_code = run.exit_code;
     if (exit_code != 128 + SIGABRT) break;
     ++crashes;
+    ASSERT_TRUE(stage->EndLeases());
   } while (crashes < 10 * kAttemptsMax);
   ASSERT_EQ(exit_code, 0);
 

@@ -56,13 +56,13 @@ TEST_P(Takeover, RejectsTheAckOfARelayThatWasFrozenPastItsLease) {
   OUTBOX_MAKE_STAGE(stage, GetParam());
   ASSERT_TRUE(ProduceEvents(*stage));
   BlockedPipe pipe(stage->folder() + "/pipe");
-  const Flags lease{"--lease", "1s"};
+  // Long enough to be kept on a busy machine until it is frozen.
   const auto frozen =
-      stage->StartRelay("frozen", {"--lease", "1s", "--sink", pipe.sink(), "--json"});
+      stage->StartRelay("frozen", {"--lease", "6s", "--sink", pipe.sink(), "--json"});
   ASSERT_TRUE(WaitFor([&] { return pipe.Reached(); })) << frozen->Errors();
   ASSERT_TRUE(FreezeBetweenWrites(*frozen, *stage));
 
-  ASSERT_TRUE(stage->Drain("second", lease)) << "the lease did not run out";
+  ASSERT_TRUE(stage->Drain("second")) << "the lease did not run out";
   const auto settled_by_second = RowStates(stage->sql());
   ASSERT_EQ(stage->Count("delivered"), static_cast<std::int64_t>(kEvents));
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "tests/support/wait.h"
 
 namespace outbox::testing {
 namespace {
@@ -88,6 +89,19 @@ std::int64_t Stage::Count(std::string_view status) {
 
 std::int64_t Stage::Leased() {
   return sql_->Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE locked_by IS NOT NULL"));
+}
+
+bool Stage::EndLeases() {
+  // A server may still be at what a relay asked of it before it died.
+  const auto is_alone = [&] {
+    return dialect() == Dialect::kSqlite ||
+           sql_->Number(
+               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+               "AND backend_type = 'client backend' AND pid <> pg_backend_pid()") == 0;
+  };
+  if (!WaitFor(is_alone)) return false;
+  return sql_->Execute(
+      StrCat("UPDATE ", kTable, " SET locked_until = updated_at WHERE locked_until IS NOT NULL"));
 }
 
 std::size_t Stage::Delivered() const {

@@ -50,6 +50,9 @@ class Stage {
   std::int64_t Unfinished();
   std::int64_t Count(std::string_view status);
   std::int64_t Leased();
+  // Every lease is over, as if its time had passed; for when no relay is left. False when that
+  // could not be written.
+  bool EndLeases();
   // Lines in all the sinks' files so far.
   std::size_t Delivered() const;
 
