@@ -30,11 +30,11 @@ TEST_P(Shutdown, UnderLoadRepeatsNothingAndLeavesNoLease) {
   for (std::size_t stop = 0; stop < kStops; ++stop) {
     const auto relay = stage->StartRelay("relay", {"--batch-size", "50", "--window", "200"});
     const std::size_t before = stage->Delivered();
-    ASSERT_TRUE(WaitFor([&] { return stage->Delivered() > before; })) << relay->Errors();
+    ASSERT_TRUE(WaitFor([&] { return stage->Delivered() > before + 50; })) << relay->Errors();
     std::this_thread::sleep_for(milliseconds(life_ms(random)));
     const auto asked = Clock::now();
     relay->Signal(stop % 2 == 0 ? SIGTERM : SIGINT);
-    ASSERT_EQ(relay->Wait(seconds(10)), 0) << relay->Errors();
+    ASSERT_EQ(relay->Wait(kPatience), 0) << relay->Errors();
     longest = std::max(longest, Clock::now() - asked);
     ASSERT_EQ(stage->Leased(), 0) << "a lease was left behind by stop " << stop;
   }
@@ -46,7 +46,7 @@ TEST_P(Shutdown, UnderLoadRepeatsNothingAndLeavesNoLease) {
   std::printf("longest stop: %lld ms\n",
               static_cast<long long>(std::chrono::duration_cast<milliseconds>(longest).count()));
   EXPECT_EQ(verdict.lost + verdict.phantom + verdict.duplicated, 0u);
-  EXPECT_GT(verdict.events, 1000u);
+  EXPECT_GT(verdict.events, kStops * 50);
 }
 
 TEST_P(Shutdown, IsBoundedWhileTheSinkHangs) {
@@ -57,7 +57,7 @@ TEST_P(Shutdown, IsBoundedWhileTheSinkHangs) {
       stage->StartRelay("relay", {"--sink", pipe.sink(), "--shutdown-timeout", "1s"});
   ASSERT_TRUE(WaitFor([&] { return pipe.Reached(); })) << relay->Errors();
   relay->Signal(SIGTERM);
-  EXPECT_TRUE(relay->Wait(seconds(15)).has_value()) << "did not end";
+  EXPECT_TRUE(relay->Wait(seconds(25)).has_value()) << "did not end";
 }
 
 TEST_P(Shutdown, TheFirstSignalIsNotTheSecondWhenTheTimeOfADrainIsOver) {
@@ -69,7 +69,7 @@ TEST_P(Shutdown, TheFirstSignalIsNotTheSecondWhenTheTimeOfADrainIsOver) {
   ASSERT_TRUE(WaitFor([&] { return relay->Errors().find("draining") != std::string::npos; }))
       << relay->Errors();
   relay->Signal(SIGTERM);
-  EXPECT_EQ(relay->Wait(seconds(15)), 1);
+  EXPECT_EQ(relay->Wait(kPatience), 1);
   EXPECT_NE(relay->Errors().find("delivered 0"), std::string::npos) << relay->Errors();
 }
 
