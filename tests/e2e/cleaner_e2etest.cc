@@ -80,7 +80,7 @@ TEST_P(Cleaning, RemovesOldDeliveredRowsAndKeepsTheRest) {
             (std::vector<std::string>{"delivered", "dead", "dead", "pending", "delivered",
                                       "delivered", "delivered", "delivered"}));
   serve->Signal(SIGTERM);
-  EXPECT_EQ(serve->Wait(std::chrono::seconds(15)), 0) << serve->Errors();
+  EXPECT_EQ(serve->Wait(kPatience), 0) << serve->Errors();
   EXPECT_EQ(States(*stage).size(), 8u) << "removed more than was due";
 }
 
@@ -93,7 +93,7 @@ TEST_P(Cleaning, RemovesDeadRowsOnlyWhenTheyHaveARetention) {
   EXPECT_EQ(stage->Count("dead"), 1);
   EXPECT_EQ(stage->Count("pending"), 1);
   serve->Signal(SIGTERM);
-  EXPECT_EQ(serve->Wait(std::chrono::seconds(15)), 0) << serve->Errors();
+  EXPECT_EQ(serve->Wait(kPatience), 0) << serve->Errors();
   EXPECT_EQ(States(*stage).size(), 7u) << "removed more than was due";
 }
 
@@ -112,7 +112,7 @@ TEST_P(Cleaning, RemovesOldRecordsOfTheAudit) {
   const auto serve = Serve(*stage, "0");
   ASSERT_TRUE(WaitFor([&] { return left().size() < 2; })) << serve->Errors();
   serve->Signal(SIGTERM);
-  EXPECT_EQ(serve->Wait(std::chrono::seconds(15)), 0) << serve->Errors();
+  EXPECT_EQ(serve->Wait(kPatience), 0) << serve->Errors();
   EXPECT_EQ(left(), std::vector<std::string>{"young"});
 }
 

@@ -611,7 +611,7 @@ TEST_P(CliOnEveryDatabase, RelayDrainFailsInTimeWhenTheSinkStaysAway) {
   MigrateUp();
   Enqueue();
   ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "file:/dev/full", "--drain",
-                 "--timeout", "2s"},
+                 "--timeout", "10s"},
                 kFailed, "1 message is left in " + Named("orders_outbox") + ": ",
                 "outboxd sink test");
   EXPECT_EQ(Stats().at("pending"), 1);
@@ -622,7 +622,7 @@ TEST_P(CliOnEveryDatabase, RelayDrainTellsThatItsTableIsPaused) {
   Enqueue();
   Ok({"pause", "--table", "orders_outbox", "--reason", "stock-taking"});
   ExpectFailure(
-      {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "2s"},
+      {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "10s"},
       kFailed, "1 message is left in " + Named("orders_outbox") + ": it is paused by ",
       "outboxd resume --table " + Named("orders_outbox"));
 }
@@ -633,7 +633,7 @@ TEST_F(CliTest, RelayDrainTellsWhatTheDatabaseSaidLast) {
   Sql("CREATE TRIGGER closed BEFORE UPDATE OF processed_at ON orders_outbox "
       "BEGIN SELECT RAISE(ABORT, 'the books are closed'); END");
   const Finished finished = Outboxd(
-      {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "2s"});
+      {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "10s"});
   EXPECT_EQ(finished.exit_code, kFailed);
   EXPECT_THAT(finished.standard_error,
               AllOf(HasSubstr("\noutboxd: 1 message is left in orders_outbox: "),
@@ -786,7 +786,7 @@ TEST_F(CliTest, SinkTestTellsEachStepAndTheFirstThatFails) {
   EXPECT_EQ(steps.at("steps").size(), 2u);
 
   const Finished away =
-      Outboxd({"sink", "test", "redis://u:hunter2@127.0.0.1:1?stream=s", "--timeout", "5s"});
+      Outboxd({"sink", "test", "redis://u:hunter2@127.0.0.1:1?stream=s", "--timeout", "30s"});
   EXPECT_EQ(away.exit_code, kFailed);
   EXPECT_THAT(away.standard_output, AllOf(HasSubstr("resolve"), HasSubstr("FAILED  connect")));
   EXPECT_THAT(away.standard_output + away.standard_error, Not(HasSubstr("hunter2")));
@@ -811,7 +811,7 @@ TEST_F(CliTest, SinkTestNeedsOneOfSeveralServers) {
               AllOf(HasSubstr("away    connect"), HasSubstr("127.0.0.1:1: Connection refused"),
                     HasSubstr("127.0.0.1:" + port + ": 127.0.0.1"), HasSubstr("FAILED  auth")));
   EXPECT_THAT(
-      Outboxd({"sink", "test", "redis://127.0.0.1:1?stream=s", "--timeout", "2s"}).standard_error,
+      Outboxd({"sink", "test", "redis://127.0.0.1:1?stream=s", "--timeout", "30s"}).standard_error,
       HasSubstr("hint: is the server up"));
 }
 
@@ -866,7 +866,7 @@ TEST_F(CliTest, SinkTestSaysWhichSchemeAPortIsFor) {
             secure_at + " speaks TLS: write amqps:"},
            {"kafka://" + secure_at, secure_at + " speaks TLS: add tls=true"},
            {"https://" + plain_at + allow, "does not speak TLS at this port: write http:"}}) {
-    const Finished finished = Outboxd({"sink", "test", uri, "--timeout", "5s"});
+    const Finished finished = Outboxd({"sink", "test", uri, "--timeout", "30s"});
     EXPECT_EQ(finished.exit_code, kFailed) << uri;
     EXPECT_THAT(finished.standard_error, HasSubstr("hint: ")) << uri;
     EXPECT_THAT(finished.standard_error, HasSubstr(hint)) << uri;

@@ -116,12 +116,12 @@ TEST(DatabaseWait, RelayAndServeStartBeforeTheirDatabase) {
 
 TEST(DatabaseWait, EndsAfterTheTimeItWasGiven) {
   const StartingServer server;
-  const Finished finished = Process::Run(RelayAt(UrlAt(server.port()), {"--wait-for-db", "1s"}));
+  const Finished finished = Process::Run(RelayAt(UrlAt(server.port()), {"--wait-for-db", "5s"}));
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.standard_error,
               AllOf(HasSubstr(kWaits), HasSubstr("the database system is starting up"),
                     HasSubstr("\noutboxd: PostgreSQL: the database system is starting up (57P03)"),
-                    HasSubstr("it was waited for 1s (database_wait)")));
+                    HasSubstr("it was waited for 5s (database_wait)")));
   // It asks several times and complains once.
   const std::regex waits(kWaits);
   EXPECT_EQ(std::distance(std::sregex_iterator(finished.standard_error.begin(),
@@ -137,7 +137,7 @@ TEST(DatabaseWait, IsNotForTasksUnlessAskedFor) {
   const Finished drain = Process::Run(RelayAt(url, {"--drain"}));
   EXPECT_EQ(drain.exit_code, 1);
   EXPECT_THAT(drain.standard_error, AllOf(HasSubstr("is starting up"), Not(HasSubstr(kWaits))));
-  EXPECT_THAT(Process::Run(RelayAt(url, {"--drain", "--wait-for-db", "100ms"})).standard_error,
+  EXPECT_THAT(Process::Run(RelayAt(url, {"--drain", "--wait-for-db", "5s"})).standard_error,
               HasSubstr(kWaits));
   const Finished stats = Outboxd(url, {"stats"});
   EXPECT_EQ(stats.exit_code, 1);

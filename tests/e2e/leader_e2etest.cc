@@ -152,7 +152,7 @@ TEST_P(Leader, HandsOverWhenItIsStopped) {
   for (std::size_t i = 0; i < kStops; ++i) {
     const std::string leader = Leading();
     relays_.at(leader)->Signal(SIGTERM);
-    ASSERT_EQ(relays_.at(leader)->Wait(std::chrono::seconds(15)), 0);
+    ASSERT_EQ(relays_.at(leader)->Wait(kPatience), 0);
     EXPECT_NE(relays_.at(leader)->Errors().find("leadership gained"), std::string::npos);
     ASSERT_TRUE(AnotherLeadsThan(leader));
     StartOne();

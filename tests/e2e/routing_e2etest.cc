@@ -401,7 +401,7 @@ TEST_P(Routing, ASinkThatDoesNotAnswerDoesNotDelayTheStartOfTheOthers) {
   ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, 5));
   const auto serve =
       Serve(Configure(*stage, StrCat("redis://127.0.0.1:", silent.port(), "?stream=events")));
-  EXPECT_TRUE(WaitFor([&] { return Lines(stage->SinkFile("first")) == 10; }, seconds(15)))
+  EXPECT_TRUE(WaitFor([&] { return Lines(stage->SinkFile("first")) == 10; }, seconds(25)))
       << serve->Errors();
   EXPECT_THAT(serve->Errors(), ::testing::HasSubstr("the sink does not answer yet"));
 }
@@ -412,11 +412,20 @@ TEST_P(Routing, ASecondSignalEndsAProcessThatIsStuckInItsSplitter) {
   ASSERT_TRUE(WaitFor([&] { return serve->Errors().find("relay running") != std::string::npos; }))
       << serve->Errors();
   // Due when nobody else can write any more.
-  const NewMessage later{.topic = "orders.order.paid.v1", .payload = "{}", .delay = seconds(4)};
+  const NewMessage later{.topic = "orders.order.paid.v1", .payload = "{}", .delay = seconds(10)};
   ASSERT_NO_FATAL_FAILURE(Enqueue(*stage, {later}));
   ASSERT_TRUE(stage->sql().Execute(
       Pick(StrCat("BEGIN; LOCK TABLE ", kTable), std::string("BEGIN IMMEDIATE"))));
-  std::this_thread::sleep_for(seconds(7));
+  if (GetParam() == Dialect::kPostgres) {
+    const auto onlooker = SqlConnection::Open(stage->url());
+    ASSERT_TRUE(WaitFor([&] {
+      return onlooker->Number(StrCat("SELECT count(*) FROM pg_locks WHERE NOT granted AND ",
+                                     "relation = '", kTable, "'::regclass")) > 0;
+    })) << serve->Errors();
+  } else {
+    // Nothing shows who waits for the lock of a file.
+    std::this_thread::sleep_for(later.delay + seconds(5));
+  }
   serve->Signal(SIGTERM);
   EXPECT_EQ(serve->Wait(milliseconds(500)), std::nullopt) << "it was not stuck";
   serve->Signal(SIGTERM);

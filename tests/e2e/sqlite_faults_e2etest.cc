@@ -105,7 +105,7 @@ TEST(SqliteFaults, AFullDiskIsNamedAndLosesNothing) {
   ASSERT_EQ(Outboxd(url, EnqueueOne()).exit_code, 0);
   EXPECT_TRUE(WaitFor([&] { return unfinished() == 0; })) << relay->Errors();
   relay->Signal(SIGTERM);
-  EXPECT_EQ(relay->Wait(std::chrono::seconds(15)), 0) << relay->Errors();
+  EXPECT_EQ(relay->Wait(kPatience), 0) << relay->Errors();
 
   Ledger ledger;
   for (std::string& id : sql->Column(StrCat("SELECT id FROM ", kTable))) {
@@ -141,7 +141,7 @@ TEST(SqliteFaults, AReadOnlyDatabaseIsNamedAndLeftAlone) {
 
   const std::string table(kTable);
   const Flags relay{program, "relay",   "--table",   table, "--sink",
-                    "null:", "--drain", "--timeout", "3s"};
+                    "null:", "--drain", "--timeout", "30s"};
   const Flags enqueue = Joined({program}, EnqueueOne());
   const ProcessOptions options{.environment = {{"OUTBOX_DB", stage->url()}}};
   for (const Flags& command : {relay, enqueue}) {
