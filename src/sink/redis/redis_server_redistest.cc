@@ -448,8 +448,7 @@ TEST_P(RedisKillTest, WhatWasConfirmedIsThereWhateverKillsTheServer) {
   for (std::size_t kill = 0; kill < kKills; ++kill) {
     const std::size_t before = producer.confirmed();
     ASSERT_TRUE(WaitFor([&] { return producer.confirmed() >= before + 200; }));
-    // Redis 7.0 that finds half a transaction at the end of its file leaves the half there, and
-    // adds it at the next start: no script can know of that.
+    // What a torn write repeats in spite of dedupe is in redis_torn_write_redistest.cc.
     dedupes ? server_->process().KillBetweenWrites() : server_->process().Kill();
     ASSERT_TRUE(server_->process().StartAgain());
   }
