@@ -88,7 +88,7 @@ TEST_F(HttpSteps, EndWithTheOneThatFails) {
   EXPECT_EQ(unknown.failed, "tls");
   const testing::Listener silent;
   const Observed hung(base::StrCat("https://127.0.0.1:", silent.port(),
-                                   "/?outbox.allow=127.0.0.0/8&outbox.timeout=2s"));
+                                   "/?outbox.allow=127.0.0.0/8&outbox.timeout=5s"));
   EXPECT_THAT(hung.names, ElementsAre("resolve", "connect", "tls"));
   EXPECT_EQ(hung.failed, "tls");
 }

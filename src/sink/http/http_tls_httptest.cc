@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 
 #include "base/text.h"
 #include "sink/http/http_test_sink.h"
@@ -10,6 +11,7 @@
 #include "tests/support/process.h"
 #include "tests/support/server.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/wait.h"
 
 namespace outbox::sink {
 namespace {
@@ -18,6 +20,7 @@ using outbox::testing::Certificate;
 using outbox::testing::HttpServer;
 using outbox::testing::MakeCertificate;
 using outbox::testing::TempFolder;
+using outbox::testing::WaitFor;
 using ::testing::HasSubstr;
 
 class HttpTls : public ::testing::Test {
@@ -81,15 +84,15 @@ TEST_F(HttpTls, AnAuthorityFileThatHasGoneSaysSo) {
 TEST_F(HttpTls, AServerThatSpeaksNoTlsIsASinkThatIsDown) {
   const outbox::testing::Chatterbox other("HTTP/1.1 400 Bad Request\r\n\r\n");
   const outbox::testing::Listener silent;
-  const auto publish = [](int port) {
-    return PublishOne(*SinkAt(
-        base::StrCat("https://127.0.0.1:", port, "/?outbox.allow=127.0.0.0/8&outbox.timeout=5s")));
+  const auto publish = [](int port, const std::string& options = "") {
+    return PublishOne(
+        *SinkAt(base::StrCat("https://127.0.0.1:", port, "/?outbox.allow=127.0.0.0/8", options)));
   };
   const Status answered = publish(other.port());
   EXPECT_EQ(answered.disposition(), Disposition::kSinkDown);
   EXPECT_THAT(answered.message(), HasSubstr("the answer is not TLS"));
   EXPECT_EQ(answered.hint(), "the server does not speak TLS at this port: write http:");
-  const Status unanswered = publish(silent.port());
+  const Status unanswered = publish(silent.port(), "&outbox.timeout=5s");
   EXPECT_EQ(unanswered.disposition(), Disposition::kSinkDown);
   EXPECT_THAT(unanswered.hint(), HasSubstr("if not, write http:"));
 }
@@ -122,6 +125,16 @@ server.listen(Number(port), '127.0.0.1');
 function answer(request, response, connection) {)" + answer + "}"}}});
     ASSERT_NE(node_, nullptr);
   }
+  // Publishes until the result is the one expected. While the machine is busy a request may not
+  // leave in time, which is a sink that is down; anything else is a failure.
+  static void Await(const std::function<Status()>& publish, Disposition expected) {
+    EXPECT_TRUE(WaitFor([&] {
+      const Status status = publish();
+      if (status.disposition() == expected) return true;
+      EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+      return false;
+    }));
+  }
   std::shared_ptr<Sink> At(const std::string& path, const std::string& options = "") const {
     return SinkAt(base::StrCat("https://127.0.0.1:", node_->port(), path,
                                "?outbox.allow=127.0.0.0/8&outbox.tls_ca=", folder_.File("ca.pem"),
@@ -144,43 +157,61 @@ TEST_F(Http2, SharesOneConnection) {
   }
   EXPECT_THAT(PublishOne(*At("/", "&outbox.http2=false")).message(),
               HasSubstr("version 1.1 connection 2."));
-  const Status unanswered = PublishOne(*At("/hang", "&outbox.timeout=5s"));
-  EXPECT_EQ(unanswered.disposition(), Disposition::kInDoubt) << unanswered.ToString();
+  const auto hanging = At("/hang", "&outbox.timeout=5s");
+  Await([&] { return PublishOne(*hanging); }, Disposition::kInDoubt);
 }
+
+// From the first request that is not answered on, a connection answers nothing. Message 3 is told
+// how many came over such a connection.
+constexpr const char* kFreezes = R"(
+    global.frozen ??= new Set();
+    global.wasted ??= 0;
+    if (global.frozen.has(connection)) return ++global.wasted;
+    const message = request.headers['outbox-seq'];
+    if (message == '2') return global.frozen.add(connection);
+    if (message == '3') response.writeHead(418);
+    response.end(global.wasted + ' wasted.');)";
 
 TEST_F(Http2, AConnectionThatHasStoppedAnsweringIsNotUsedAgain) {
   OUTBOX_REQUIRE_PROGRAM("node");
-  Start(R"(
-    if (connection == 1 && global.frozen) return;
-    global.frozen = true;
-    response.end();)");
+  Start(kFreezes);
   const auto sink = At("/", "&outbox.timeout=5s");
-  EXPECT_OK(PublishOne(*sink));
-  EXPECT_EQ(PublishOne(*sink).disposition(), Disposition::kInDoubt);
-  EXPECT_OK(PublishOne(*sink));
+  const auto messages = SomeMessages(3);
+  Status last;
+  const auto publish = [&](std::size_t i) { return last = PublishAll(*sink, {messages[i]})[0]; };
+  Await([&] { return publish(0); }, Disposition::kNone);
+  Await([&] { return publish(1); }, Disposition::kInDoubt);
+  Await([&] { return publish(2); }, Disposition::kPermanent);
+  EXPECT_THAT(last.message(), HasSubstr("0 wasted."));
 }
 
 TEST_F(Http2, ACallThatIsGivenUpLeavesNoFrozenConnectionBehind) {
   OUTBOX_REQUIRE_PROGRAM("node");
-  Start(R"(
-    if (connection == 1 && global.frozen) return;
-    global.frozen = true;
-    response.end();)");
+  Start(kFreezes);
   const auto sink = At("/");
-  EXPECT_OK(PublishOne(*sink));
-  EXPECT_EQ(PublishOne(*sink, std::chrono::seconds(3)).disposition(), Disposition::kInDoubt);
-  EXPECT_OK(PublishOne(*sink));
+  const auto messages = SomeMessages(3);
+  ASSERT_OK(PublishAll(*sink, {messages[0]})[0]);
+  Await([&] { return PublishAll(*sink, {messages[1]}, std::chrono::seconds(3))[0]; },
+        Disposition::kInDoubt);
+  const Status last = PublishAll(*sink, {messages[2]})[0];
+  EXPECT_EQ(last.disposition(), Disposition::kPermanent) << last.ToString();
+  EXPECT_THAT(last.message(), HasSubstr("0 wasted."));
 }
 
+// The first is answered when all others have been.
 TEST_F(Http2, OneSlowAnswerDoesNotHoldUpTheRestOfACall) {
   OUTBOX_REQUIRE_PROGRAM("node");
   Start(R"(
-    if (request.headers['outbox-seq'] == '1') return;
-    response.end();)");
-  const auto sink = At("/", "&outbox.timeout=5s&outbox.concurrency=2");
-  const auto results = PublishAll(*sink, SomeMessages(20));
-  EXPECT_EQ(results[0].disposition(), Disposition::kInDoubt) << results[0].ToString();
-  for (std::size_t i = 1; i < results.size(); ++i) EXPECT_OK(results[i]);
+    global.others ??= 0;
+    if (request.headers['outbox-seq'] == '1') {
+      global.slow = response;
+    } else {
+      response.end();
+      ++global.others;
+    }
+    if (global.others == 19) global.slow?.end();)");
+  const auto sink = At("/", "&outbox.concurrency=2&outbox.timeout=25s");
+  for (const Status& status : PublishAll(*sink, SomeMessages(20))) EXPECT_OK(status);
 }
 
 }  // namespace
