@@ -84,7 +84,8 @@ void Stall(int, const std::atomic<bool>& stopped) {
 // How much of what comes after a login ReadSlowly has read.
 std::atomic<std::size_t> read_slowly = 0;
 
-// Answers the pings of a login, and then reads about a megabyte a second and answers nothing.
+// Answers the pings of a login, and then reads three megabytes a second at most and answers
+// nothing.
 void ReadSlowly(int connection, const std::atomic<bool>& stopped) {
   std::string bytes(64 * 1024, '\0');
   std::string login;
@@ -121,13 +122,13 @@ class Stopwatch {
 TEST(NatsFaults, ASlowServerHoldsACallNoLongerThanOneMessageBeyondItsDeadline) {
   const FakeServer server(kInfo, ReadSlowly);
   const auto sink = Make("nats://" + server.address());
-  ASSERT_OK(sink->Open(Soon()));
   const auto messages = Messages(100, "\"" + std::string(500'000, 'x') + "\"");
   for (int round = 0; round < 3; ++round) {
-    const Stopwatch watch;
-    const auto results = Publish(*sink, messages, Deadline::After(std::chrono::seconds(1)));
-    // All of them would take about a minute.
-    EXPECT_LT(watch.elapsed().count(), 10'000);
+    ASSERT_TRUE(testing::WaitFor([&] { return sink->Open(Soon()).ok(); }));
+    const std::size_t before = read_slowly;
+    const auto results = Publish(*sink, messages, Deadline::After(std::chrono::seconds(2)));
+    // All of them are 50 megabytes, of which the server takes about three a second.
+    EXPECT_LT(read_slowly - before, 25'000'000u);
     EXPECT_EQ(results.front().disposition(), Disposition::kInDoubt) << results.front().ToString();
     EXPECT_EQ(results.back().disposition(), Disposition::kSinkDown) << results.back().ToString();
     EXPECT_EQ(results.back().code(), Code::kDeadline);
@@ -135,18 +136,19 @@ TEST(NatsFaults, ASlowServerHoldsACallNoLongerThanOneMessageBeyondItsDeadline) {
 }
 
 TEST(NatsFaults, ACallWaitsForItsTurnNoLongerThanItsDeadline) {
-  const FakeServer server(kInfo, ReadSlowly);
-  const auto sink = Make("nats://" + server.address());
+  auto server = std::make_unique<FakeServer>(kInfo, ReadSlowly);
+  const auto sink = Make("nats://" + server->address());
   ASSERT_OK(sink->Open(Soon()));
   const auto messages = Messages(100, "\"" + std::string(500'000, 'x') + "\"");
   const std::size_t before = read_slowly;
   auto first = std::async(std::launch::async, [&] {
-    return Publish(*sink, messages, Deadline::After(std::chrono::seconds(8)));
+    return Publish(*sink, messages, Deadline::After(testing::kPatience));
   });
   ASSERT_TRUE(testing::WaitFor([&] { return read_slowly > before + 500'000; }));
   const auto results = Publish(*sink, Messages(2), Deadline::After(std::chrono::milliseconds(200)));
   EXPECT_NE(first.wait_for(std::chrono::seconds(0)), std::future_status::ready)
       << "it waited for the other to end";
+  server.reset();  // which ends the other
   for (const Status& status : results) {
     EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
   }
@@ -154,18 +156,34 @@ TEST(NatsFaults, ACallWaitsForItsTurnNoLongerThanItsDeadline) {
 
 TEST(NatsFaults, AServerThatStallsInTheTlsHandshakeIsASinkThatIsDown) {
   for (const char* scheme : {"nats://", "natss://"}) {
-    auto server = std::make_unique<FakeServer>(kTlsInfo, Stall);
-    const auto sink = Make(scheme + server->address());
-    const Stopwatch watch;
-    for (int round = 0; round < 3; ++round) {
+    std::atomic<int> greeted = 0;
+    const FakeServer server(kTlsInfo, [&](int connection, const std::atomic<bool>& stopped) {
+      char first = 0;
+      while (!stopped && recv(connection, &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      ++greeted;
+      Stall(connection, stopped);
+    });
+    const auto sink = Make(scheme + server.address());
+    const auto expect_down = [&] {
       const Status status = sink->Open(Deadline::After(std::chrono::seconds(1)));
       EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
-    }
+    };
+    // On a busy machine the first may not get as far as the handshake.
+    ASSERT_TRUE(testing::WaitFor([&] {
+      expect_down();
+      return greeted > 0;
+    }));
+    const int connections = server.connections();
+    const Stopwatch watch;
+    for (int round = 0; round < 3; ++round) expect_down();
     for (const Status& status : Publish(*sink, Messages(2))) {
       EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
     }
-    EXPECT_LT(watch.elapsed().count(), 10'000);
-    EXPECT_EQ(server->connections(), 1);  // and one thread
+    // Less than the time that the last call had.
+    EXPECT_LT(watch.elapsed(), std::chrono::seconds(25));
+    EXPECT_EQ(server.connections(), connections);  // and one thread hangs
   }
 }
 
@@ -191,7 +209,7 @@ TEST(NatsFaults, AServerThatStallsDoesNotKeepFromTheNextOne) {
   const FakeServer stalled(kTlsInfo, Stall);
   const auto sink = Make(StrCat("nats://app:secret@", stalled.address(), ",", good->address()));
   for (int round = 0; round < 2; ++round) {
-    EXPECT_OK(sink->Open(Deadline::After(std::chrono::seconds(10))));
+    EXPECT_OK(sink->Open(Soon()));
   }
 }
 
