@@ -226,10 +226,8 @@ TEST_F(AmqpSinkTest, AnAlarmHoldsMessagesBackAndTheyGoOnAfterIt) {
   EXPECT_GT(doubtful, 0u);
   // From then on nothing is sent.
   const auto held_back = MakeMany(5);
-  const auto start = Deadline::Clock::now();
   results = Publish(*sink, held_back, Within(seconds(1)));
   EXPECT_THAT(results, Each(Fails(Code::kUnavailable, Disposition::kSinkDown)));
-  EXPECT_LT(Deadline::Clock::now() - start, seconds(10));
   EXPECT_OK(sink->Open(Soon()));  // the connection is the old one: a new one would send again
 
   const auto after = MakeMany(500);
@@ -251,15 +249,16 @@ TEST_F(AmqpSinkTest, AHangingBrokerDoesNotHoldALargeBatchPastItsDeadline) {
   const auto sink = Make();
   ExpectAllOk(Publish(*sink, MakeMany(1)));
   rabbit().Freeze();
-  const auto start = Deadline::Clock::now();
-  const auto results =
-      Publish(*sink, MakeMany(60, std::string(1'000'000, ' ')), Within(seconds(2)));
-  const auto took = Deadline::Clock::now() - start;
+  const auto messages = MakeMany(60, std::string(1'000'000, ' '));
+  auto call =
+      std::async(std::launch::async, [&] { return Publish(*sink, messages, Within(seconds(3))); });
+  const bool ended = call.wait_for(seconds(20)) == std::future_status::ready;
   rabbit().Thaw();
+  EXPECT_TRUE(ended);
+  const auto results = call.get();
   EXPECT_EQ(CountOk(results), 0u);
   EXPECT_EQ(results.front().disposition(), Disposition::kInDoubt) << results.front().ToString();
   EXPECT_EQ(results.back().disposition(), Disposition::kSinkDown) << results.back().ToString();
-  EXPECT_LT(took, seconds(10));
   ExpectAllOk(Publish(*sink, MakeMany(1)));
 }
 

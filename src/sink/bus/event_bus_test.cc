@@ -271,10 +271,10 @@ TEST(EventBus, TokensAndSinksMayOutliveTheirBus) {
   bus.reset();
   std::vector<Message> batch{Make()};
   std::vector<Status> results(1);
-  sink->Publish(batch, results, Deadline::After(std::chrono::seconds(1)));
+  sink->Publish(batch, results, Deadline::After(std::chrono::seconds(30)));
   EXPECT_OK(results[0]);
   token.Cancel();
-  sink->Publish(batch, results, Deadline::After(std::chrono::seconds(1)));
+  sink->Publish(batch, results, Deadline::After(std::chrono::seconds(30)));
   EXPECT_THAT(results[0], HasCode(Code::kNotFound));
 }
 
@@ -318,7 +318,7 @@ TEST(EventBus, AsSinkDeliversOneMessageACall) {
   const auto sink = bus.AsSink(3);
   EXPECT_EQ(sink->traits().batch_max, 1u);
   EXPECT_EQ(sink->traits().concurrency, 3u);
-  EXPECT_OK(sink->Open(Deadline::After(std::chrono::seconds(1))));
+  EXPECT_OK(sink->Open(Deadline::After(std::chrono::seconds(30))));
 }
 
 TEST(EventBus, ManyThreadsPublishWhileSubscribersComeAndGo) {

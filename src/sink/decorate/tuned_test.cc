@@ -34,8 +34,8 @@ TEST(Tuned, PassesEverythingOn) {
   const auto inner = std::make_shared<FakeSink>();
   const auto sink = Tuned(inner, {10, 1});
   EXPECT_EQ(sink->name(), "fake");
-  EXPECT_OK(sink->Open(Deadline::After(std::chrono::seconds(1))));
-  EXPECT_OK(PublishTo(*sink, 3, Deadline::After(std::chrono::seconds(1)))[2]);
+  EXPECT_OK(sink->Open(Deadline::After(std::chrono::seconds(30))));
+  EXPECT_OK(PublishTo(*sink, 3, Deadline::After(std::chrono::seconds(30)))[2]);
   EXPECT_EQ(inner->opened, 1);
   EXPECT_EQ(inner->calls, std::vector<std::size_t>{3});
 }

@@ -44,10 +44,10 @@ class FileSinkTest : public ::testing::Test {
   }
   static std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages) {
     std::vector<Status> results(messages.size(), Status::Retry(Code::kInternal, "not attempted"));
-    sink.Publish(messages, results, Deadline::After(std::chrono::seconds(10)));
+    sink.Publish(messages, results, Soon());
     return results;
   }
-  static Deadline Soon() { return Deadline::After(std::chrono::seconds(10)); }
+  static Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
 
   static std::string Read(const std::filesystem::path& path) {
     std::ostringstream text;
@@ -132,7 +132,7 @@ TEST_F(FileSinkTest, APipeGetsWholeLinesAfterAStall) {
       stalled.begin(), stalled.end(), [](const Status& status) { return status.ok(); }));
   reader.Read();
   ASSERT_OK(sink->Open(Soon()));
-  EXPECT_OK(PublishWithin(*sink, {&messages[done], 1}, std::chrono::seconds(10))[0]);
+  EXPECT_OK(PublishWithin(*sink, {&messages[done], 1}, std::chrono::seconds(30))[0]);
   reader.Read();
   const std::vector<std::int64_t> read = reader.Sequences();
   ASSERT_EQ(read.size(), done + 1);

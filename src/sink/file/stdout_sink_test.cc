@@ -14,7 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using SteadyClock = std::chrono::steady_clock;
 
 // Standard output is a pipe while the test runs.
 class StdoutSinkTest : public ::testing::Test {
@@ -49,16 +48,13 @@ class StdoutSinkTest : public ::testing::Test {
 
 TEST_F(StdoutSinkTest, ACallEndsAtItsDeadlineWhenTheReaderStalls) {
   const std::vector<Message> messages = ManyLines();
-  const auto start = SteadyClock::now();
   auto call = std::async(std::launch::async,
                          [&] { return PublishWithin(*sink_, messages, milliseconds(300)); });
-  const bool ended = call.wait_for(seconds(5)) == std::future_status::ready;
-  const auto took = SteadyClock::now() - start;
+  const bool ended = call.wait_for(testing::kPatience) == std::future_status::ready;
   reader_->Read();
   const std::vector<Status> results = call.get();
   PutBack();
   EXPECT_TRUE(ended);
-  EXPECT_LT(took, seconds(5));
   EXPECT_LT(CountOk(results), messages.size());
   EXPECT_EQ(results.back().disposition(), Disposition::kSinkDown) << results.back().ToString();
   EXPECT_EQ(reader_->Sequences().size(), CountOk(results));
@@ -70,7 +66,7 @@ TEST_F(StdoutSinkTest, WhatIsConfirmedAfterAStallIsRead) {
   reader_->Read();
   const std::size_t done = CountOk(results);
   const std::vector<Message> rest{messages[done], messages[done + 1]};
-  const std::vector<Status> again = PublishWithin(*sink_, rest, seconds(10));
+  const std::vector<Status> again = PublishWithin(*sink_, rest, seconds(30));
   reader_->Read();
   PutBack();
   EXPECT_EQ(CountOk(again), 2U);
