@@ -23,6 +23,8 @@ constexpr std::int64_t kLockKey = std::bit_cast<std::int64_t>(Fnv1a("outbox-migr
 // How long one try waits for a table, and with it everybody who comes later; then they go first.
 constexpr std::chrono::milliseconds kLockWait{2000};
 constexpr std::chrono::milliseconds kBetweenTries{500};
+// Who uses the table is asked for when the time is over.
+constexpr std::chrono::seconds kExplainTime{10};
 
 Result<message::TableName> Parse(const std::string& table) {
   return message::TableName::Parse(table, "public");
@@ -80,7 +82,7 @@ Result<Value> PostgresMigrator::InTransaction(Work<Value> work, const MigrateOpt
     if (ended.ok()) return result;
     if (!IsLockFailure(ended.native())) return ExplainMigration(ended);
     if (deadline.remaining() <= kLockWait + kBetweenTries) {
-      return ExplainBlocked(table, ended, deadline);
+      return ExplainBlocked(table, ended);
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
@@ -107,14 +109,13 @@ Status PostgresMigrator::End(const Status& work, Deadline deadline) {
   return work;
 }
 
-Status PostgresMigrator::ExplainBlocked(const message::TableName& table, const Status& status,
-                                        Deadline deadline) {
+Status PostgresMigrator::ExplainBlocked(const message::TableName& table, const Status& status) {
   static const Statement kHolders(queries::kTableHolders);
   const std::vector<std::string> names{table.name(), StrCat(table.name(), "_delivery"),
                                        StrCat(table.name(), "_attempt")};
   Params params;
   params.Text(table.schema()).TextArray(names).Int8(kBetweenTries.count());
-  const auto rows = connection_.Execute(kHolders, params, deadline);
+  const auto rows = connection_.Execute(kHolders, params, Deadline::After(kExplainTime));
   std::vector<std::string> holders;
   for (int row = 0; rows.ok() && row < rows->size(); ++row) {
     const int process = rows->Int4(row, 0);

@@ -40,7 +40,7 @@ class PostgresMigrator final : public Migrator {
   Status Begin(Deadline deadline);
   // Commits when `work` is a success, rolls back otherwise; the first failure is returned.
   Status End(const Status& work, Deadline deadline);
-  Status ExplainBlocked(const message::TableName& table, const Status& status, Deadline deadline);
+  Status ExplainBlocked(const message::TableName& table, const Status& status);
 
   Result<Migrated> UpInTransaction(const message::TableName& table, const MigrateOptions& options,
                                    Deadline deadline);
