@@ -91,34 +91,34 @@ void PrintDown(const std::string& table, const std::vector<int>& numbers) {
   if (numbers.empty()) PrintNothing(table);
 }
 
-// One object, whatever was done: also where a later table failed.
-class TablesJson {
- public:
-  explicit TablesJson(bool wanted) : wanted_(wanted) {}
-  ~TablesJson() {
-    if (!wanted_) return;
-    std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(tables_)).Finish() << '\n';
+void PrintTablesJson(const std::vector<std::string>& tables) {
+  std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(tables)).Finish() << '\n';
+}
+
+// Runs `step` for each table until one fails; it prints for people, and returns what to print for
+// programs. They get one object, also of the tables before the one that failed.
+template <typename Step>
+Status ForEachTable(const MigrateFlags& options, Step step) {
+  std::vector<std::string> done;
+  Status status;
+  for (const std::string& table : options.tables) {
+    Result<std::string> json = step(table);
+    status = json.error();
+    if (!status.ok()) break;
+    done.push_back(std::move(json).value());
   }
-  TablesJson(const TablesJson&) = delete;
-  TablesJson& operator=(const TablesJson&) = delete;
-
-  void Add(std::string table) { tables_.push_back(std::move(table)); }
-
- private:
-  const bool wanted_;
-  std::vector<std::string> tables_;
-};
+  if (options.json && !done.empty()) PrintTablesJson(done);
+  return status;
+}
 
 Status Up(const MigrateFlags& options, store::Backend& backend) {
   OUTBOX_ASSIGN_OR_RETURN(const auto migrator, backend.OpenMigrator(CommandDeadline()));
-  TablesJson json(options.json);
-  for (const std::string& table : options.tables) {
+  return ForEachTable(options, [&](const std::string& table) -> Result<std::string> {
     OUTBOX_ASSIGN_OR_RETURN(const auto done,
                             migrator->Up(ForTable(options, table), CommandDeadline()));
-    json.Add(UpJson(table, done));
     if (!options.json) PrintUp(table, done);
-  }
-  return Status::Ok();
+    return UpJson(table, done);
+  });
 }
 
 Status Down(const MigrateFlags& options, store::Backend& backend) {
@@ -135,14 +135,12 @@ Status Down(const MigrateFlags& options, store::Backend& backend) {
                                                  " with all messages from ", backend.description()),
                                     options.yes, "give --yes"));
   }
-  TablesJson json(options.json);
-  for (const std::string& table : options.tables) {
+  return ForEachTable(options, [&](const std::string& table) -> Result<std::string> {
     OUTBOX_ASSIGN_OR_RETURN(const auto numbers,
                             migrator->Down(ForTable(options, table), CommandDeadline()));
-    json.Add(DownJson(table, numbers));
     if (!options.json) PrintDown(table, numbers);
-  }
-  return Status::Ok();
+    return DownJson(table, numbers);
+  });
 }
 
 std::string StateOf(const store::TableSchema& schema) {
@@ -172,17 +170,17 @@ Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
                {.title = "TOPICS", .leave_out = 3},
                {.title = "NOTIFY", .leave_out = 1},
                {.title = "ISOLATION", .leave_out = 2}});
-  TablesJson json(options.json);
+  std::vector<std::string> json;
   for (const std::string& table : tables) {
     OUTBOX_ASSIGN_OR_RETURN(const auto schema, migrator->Inspect(table, CommandDeadline()));
-    json.Add(base::JsonObject()
-                 .Add("table", table)
-                 .Add("exists", schema.exists)
-                 .Add("version", schema.version)
-                 .Add("version_latest", schema.version_latest)
-                 .Add("state", StateOf(schema))
-                 .AddRaw("switches", SwitchesJson(schema.switches))
-                 .Finish());
+    json.push_back(base::JsonObject()
+                       .Add("table", table)
+                       .Add("exists", schema.exists)
+                       .Add("version", schema.version)
+                       .Add("version_latest", schema.version_latest)
+                       .Add("state", StateOf(schema))
+                       .AddRaw("switches", SwitchesJson(schema.switches))
+                       .Finish());
     const bool current = schema.exists && schema.version == schema.version_latest;
     shown.Add({{table},
                {std::to_string(schema.version)},
@@ -192,21 +190,23 @@ Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
                {ValueOf(schema, "notify")},
                {ValueOf(schema, "tenant_isolation")}});
   }
-  if (!options.json) std::cout << shown.For(STDOUT_FILENO);
+  if (options.json) {
+    PrintTablesJson(json);
+  } else {
+    std::cout << shown.For(STDOUT_FILENO);
+  }
   return Status::Ok();
 }
 
 Status Print(const MigrateFlags& options, store::Backend& backend) {
   const store::PrintOptions print{
       .from = options.from, .to = options.to, .transaction = !options.no_transaction};
-  TablesJson json(options.json);
-  for (const std::string& table : options.tables) {
+  return ForEachTable(options, [&](const std::string& table) -> Result<std::string> {
     OUTBOX_ASSIGN_OR_RETURN(const std::string sql,
                             backend.PrintMigration(ForTable(options, table), print));
-    json.Add(base::JsonObject().Add("table", table).Add("sql", sql).Finish());
     if (!options.json) std::cout << sql << (sql.ends_with('\n') ? "" : "\n");
-  }
-  return Status::Ok();
+    return base::JsonObject().Add("table", table).Add("sql", sql).Finish();
+  });
 }
 
 using Step = Status (*)(const MigrateFlags&, store::Backend&);

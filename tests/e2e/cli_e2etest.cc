@@ -309,6 +309,16 @@ TEST_F(CliTest, MigrateWritesOneObjectForSeveralTables) {
   }
 }
 
+TEST_F(CliTest, MigrateWritesWhatItDidBeforeItFailedAndNothingElse) {
+  const Finished partly = Outboxd(
+      {"migrate", "up", "--json", "--table", "orders_outbox", "--table", "Bad", "--table", "last"});
+  EXPECT_EQ(partly.exit_code, kUsage);
+  const Json tables = Json::parse(partly.standard_output).at("tables");
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables.at(0).at("table"), "orders_outbox");
+  EXPECT_THAT(Outboxd({"migrate", "up", "--json", "--table", "Bad"}).standard_output, IsEmpty());
+}
+
 TEST_F(CliTest, MigratePrintsWithoutADatabase) {
   for (const char* kind :
        {"postgres://nowhere.invalid/shop", "postgres://", "sqlite:/no/such/file"}) {

@@ -98,6 +98,21 @@ class RedisTornWriteTest : public ::testing::Test {
     for (const Message& message : messages) lost += arrived.contains(message.id.ToString()) ? 0 : 1;
     EXPECT_EQ(lost, 0u);
   }
+  // Of what was torn and is delivered again, and of what comes after it, over two more starts.
+  void ExpectEverythingOnce(Sink& sink, const std::vector<Message>& torn) const {
+    const auto after = Messages(kTornBatch);
+    const auto plain = Make("");
+    ASSERT_TRUE(DeliverOneByOne(*plain, after));
+    Kill();
+    ASSERT_TRUE(Restart());
+    ASSERT_TRUE(Deliver(sink, torn));
+    Kill();
+    ASSERT_TRUE(Restart());
+    const auto arrived = Arrived();
+    ExpectAllOf(torn, arrived);
+    ExpectAllOf(after, arrived);
+    EXPECT_EQ(arrived.size(), 2 * kTornBatch);
+  }
 
   std::unique_ptr<RedisServer> server_;
 };
@@ -172,7 +187,6 @@ TEST_F(RedisTornWriteTest, AFileThatIsMendedBeforeTheStartKeepsEverythingOnce) {
   ASSERT_NO_FATAL_FAILURE(Start("aof-load-truncated no\n"));
   const auto sink = Make("?dedupe=10m");
   const auto torn = Messages(kTornBatch);
-  const auto after = Messages(kTornBatch);
   ASSERT_TRUE(Deliver(*sink, torn));
   Kill();
   ASSERT_NO_FATAL_FAILURE(TearIn("SET", 10));
@@ -182,24 +196,13 @@ TEST_F(RedisTornWriteTest, AFileThatIsMendedBeforeTheStartKeepsEverythingOnce) {
                             {.standard_input = "y\n"});
   ASSERT_EQ(mended.exit_code, 0) << mended.standard_output << mended.standard_error;
   ASSERT_TRUE(Restart());
-  const auto plain = Make("");
-  ASSERT_TRUE(DeliverOneByOne(*plain, after));
-  Kill();
-  ASSERT_TRUE(Restart());
-  ASSERT_TRUE(Deliver(*sink, torn));
-  Kill();
-  ASSERT_TRUE(Restart());
-  const auto arrived = Arrived();
-  ExpectAllOf(torn, arrived);
-  ExpectAllOf(after, arrived);
-  EXPECT_EQ(arrived.size(), 2 * kTornBatch);
+  ExpectEverythingOnce(*sink, torn);
 }
 
 TEST_F(RedisTornWriteTest, AFileThatIsRewrittenAfterTheStartKeepsEverythingOnce) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const auto sink = Make("?dedupe=10m");
   const auto torn = Messages(kTornBatch);
-  const auto after = Messages(kTornBatch);
   ASSERT_TRUE(Deliver(*sink, torn));
   Kill();
   ASSERT_NO_FATAL_FAILURE(TearIn("SET", 10));
@@ -207,17 +210,7 @@ TEST_F(RedisTornWriteTest, AFileThatIsRewrittenAfterTheStartKeepsEverythingOnce)
   EXPECT_TRUE(Says("short read"));
   ASSERT_THAT(server_->Ask({"BGREWRITEAOF"}), HasSubstr("started"));
   ASSERT_TRUE(WaitFor([&] { return Says("Background AOF rewrite finished successfully"); }));
-  const auto plain = Make("");
-  ASSERT_TRUE(DeliverOneByOne(*plain, after));
-  Kill();
-  ASSERT_TRUE(Restart());
-  ASSERT_TRUE(Deliver(*sink, torn));
-  Kill();
-  ASSERT_TRUE(Restart());
-  const auto arrived = Arrived();
-  ExpectAllOf(torn, arrived);
-  ExpectAllOf(after, arrived);
-  EXPECT_EQ(arrived.size(), 2 * kTornBatch);
+  ExpectEverythingOnce(*sink, torn);
 }
 
 }  // namespace

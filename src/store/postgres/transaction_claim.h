@@ -59,7 +59,7 @@ class TransactionClaim final : public Claim {
   bool any_in_doubt() const override { return any_in_doubt_; }
   std::span<const Message> messages() const override { return messages_->get(); }
   std::span<const Message> exhausted() const override { return exhausted_; }
-  // Of both: all messages are lost when the transaction is gone.
+  // Settle and Extend report every message lost when the transaction is gone.
   Result<SettleReport> Settle(std::span<const Outcome> outcomes, Deadline deadline) override;
   // Tells the server that somebody is here.
   Result<std::vector<std::uint32_t>> Extend(std::chrono::milliseconds lease,

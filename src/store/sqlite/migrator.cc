@@ -145,6 +145,16 @@ Status RefuseIsolation(const MigrateOptions& options) {
       .WithHint("use PostgreSQL, or leave the option out");
 }
 
+// SQLite raises errors only in triggers and constraints; this one's name is the message.
+std::string RequireVersion(const TableName& table, int version) {
+  return base::StrCat("CREATE TEMP TABLE \"outbox_require\" (version INTEGER,\n",
+                      "  CONSTRAINT \"this script upgrades version ", version, " of ", table.name(),
+                      "\" CHECK (version = ", version, "));\n",
+                      "INSERT INTO temp.\"outbox_require\" SELECT coalesce(max(number), 0)\n",
+                      "  FROM \"outbox_migration\" WHERE table_name = '", table.name(), "';\n",
+                      "DROP TABLE temp.\"outbox_require\";\n\n");
+}
+
 class SqliteMigrator final : public Migrator {
  public:
   explicit SqliteMigrator(std::string path) : path_(std::move(path)) {}
@@ -193,13 +203,14 @@ Result<std::string> PrintMigration(const MigrateOptions& options, const PrintOpt
   std::string script =
       base::StrCat(print.transaction ? "BEGIN IMMEDIATE;\n\n" : "", sql::sqlite::kCreateRegistry,
                    "\n", sql::sqlite::kCreateControl, "\n");
+  const bool creates = print.from == 0;
+  if (!creates) script += RequireVersion(name, print.from);
   for (const sql::Migration& migration : kMigrations) {
     if (migration.number <= print.from || migration.number > to) continue;
     script += base::StrCat(name.Render(migration.up), "\n",
                            "INSERT INTO \"outbox_migration\" (table_name, number, name) VALUES ('",
                            name.name(), "', ", migration.number, ", '", migration.name, "');\n\n");
   }
-  const bool creates = print.from == 0;
   if (!creates && options.topics) {
     script += base::StrCat(name.Render(sql::sqlite::kDropTopicTrigger), "\n");
   }

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/text.h"
 #include "store/sqlite/migrator.h"
 #include "store/sqlite/test_database.h"
 
@@ -198,6 +199,19 @@ TEST(Migrator, PrintedUpgradesMakeExactlyTheVersionsTheyName) {
     EXPECT_EQ(database.migrator()->Inspect(TestDatabase::kTable, Soon())->version, step);
     run({.from = step});
     EXPECT_EQ(Schema(database), expected) << step;
+  }
+}
+
+TEST(Migrator, APrintedUpgradeRefusesAnotherVersion) {
+  TestDatabase database;
+  const std::string before = Schema(database);
+  for (const int from : {1, 3}) {
+    const auto script = PrintMigration({.table = TestDatabase::kTable}, {.from = from});
+    ASSERT_OK(script);
+    const Status refused = database.Connect()->Execute(*script);
+    EXPECT_THAT(refused.message(), HasSubstr(base::StrCat("this script upgrades version ", from,
+                                                          " of orders_outbox")));
+    EXPECT_EQ(Schema(database), before);
   }
 }
 
