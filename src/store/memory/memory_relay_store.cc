@@ -42,9 +42,17 @@ class MemoryWatch final : public Watch {
 };
 
 MemoryRelayStore::MemoryRelayStore(MemoryStore& store, RelayStoreOptions options)
-    : store_(store), options_(std::move(options)) {}
+    : store_(store), options_(std::move(options)) {
+  const std::lock_guard lock(store_.mutex_);
+  ++store_.relay_stores_;
+}
 
-MemoryRelayStore::~MemoryRelayStore() { StopLeading(); }
+MemoryRelayStore::~MemoryRelayStore() {
+  StopLeading();
+  const std::lock_guard lock(store_.mutex_);
+  --store_.relay_stores_;
+  store_.relay_store_closed_.notify_all();
+}
 
 RelayStoreTraits MemoryRelayStore::traits() const noexcept {
   return {.leases = options_.claim_mode == ClaimMode::kLease, .watch_is_free = true};

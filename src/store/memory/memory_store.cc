@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "store/memory/memory_inspect_store.h"
 #include "store/memory/memory_relay_store.h"
 
 namespace outbox::store {
 namespace {
+
+constexpr std::chrono::seconds kClosePatience{60};
 
 Timestamp SystemNow() {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
@@ -25,7 +28,11 @@ Headers HeadersOf(const NewMessage& message) {
 MemoryStore::MemoryStore(Clock clock)
     : clock_(clock ? std::move(clock) : SystemNow), control_(clock_) {}
 
-MemoryStore::~MemoryStore() = default;
+MemoryStore::~MemoryStore() {
+  std::unique_lock lock(mutex_);
+  OUTBOX_CHECK(
+      relay_store_closed_.wait_for(lock, kClosePatience, [&] { return relay_stores_ == 0; }));
+}
 
 StoredMessage MemoryStore::Put(const NewMessage& message) {
   StoredMessage row;

@@ -3,9 +3,12 @@
 //
 // It passes the same conformance suite as the databases.
 //
-// Threads: any. The stores, claims and watches that it opened must not outlive it.
+// Threads: any. The stores, claims and watches that it opened must not outlive it. Its destructor
+// waits for relay stores: a call that a relay gave up lets go of its relay a moment after it has
+// returned.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -75,6 +78,8 @@ class MemoryStore {
   std::int64_t last_seq_ = 0;
   std::uint64_t last_token_ = 0;
   const void* leader_ = nullptr;
+  std::size_t relay_stores_ = 0;  // that are open
+  std::condition_variable relay_store_closed_;
   std::map<Call, Status> failures_;
   Status lost_answer_;
 
