@@ -41,9 +41,11 @@ class Sink {
   virtual Status Open(Deadline deadline) = 0;
 
   // Delivers `batch` and writes one Status per message into `results`, in the same order. OK only
-  // after the destination has confirmed the message. The results arrive as "not attempted, retry":
-  // a sink that gives up half-way need not touch the rest. Must return by `deadline`; a call that
-  // does not is abandoned, its results ignored, its messages retried. Exceptions become failures.
+  // after the destination has confirmed the message. The results arrive as Status::NotAttempted:
+  // a sink that gives up half-way need not touch the rest, which then costs those messages no
+  // attempt (but a call that touches none costs all of them one). Must return by `deadline`; a call
+  // that does not is abandoned, its results ignored, its messages retried. Exceptions become
+  // failures of what has no result yet.
   virtual void Publish(std::span<const Message> batch, std::span<Status> results,
                        Deadline deadline) = 0;
 

@@ -33,6 +33,7 @@ enum class Code : std::uint8_t {
   kRejected,            // the destination looked at this message and refused it
   kConflict,            // somebody else holds it, or changed it first
   kCancelled,           // we were asked to stop
+  kNotAttempted,        // a sink gave up before it came to this message
   kInternal,            // anything else; a bug if it is ours
 };
 
@@ -70,6 +71,10 @@ class [[nodiscard]] Status {
   }
   static Status InDoubt(Code code, std::string message) {
     return {code, Disposition::kInDoubt, std::move(message)};
+  }
+  // What every result of a Publish is before the sink has set it.
+  static Status NotAttempted() {
+    return {Code::kNotAttempted, Disposition::kRetry, "not attempted"};
   }
   static Status SinkDown(std::string message) {
     return {Code::kUnavailable, Disposition::kSinkDown, std::move(message)};

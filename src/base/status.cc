@@ -20,6 +20,7 @@ std::string_view ToString(Code code) noexcept {
     case Code::kRejected: return "rejected";
     case Code::kConflict: return "conflict";
     case Code::kCancelled: return "cancelled";
+    case Code::kNotAttempted: return "not_attempted";
     case Code::kInternal: return "internal";
   }
   return "unknown";

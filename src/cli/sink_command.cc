@@ -169,7 +169,7 @@ Status Deliver(Sink& sink, const sink::SinkKind& kind, const std::string& topic,
     OUTBOX_RETURN_IF_ERROR(steps.Run("auth", "let in", [&] { return sink.Open(deadline); }));
   }
   const std::vector<Message> batch{TestMessage(topic)};
-  std::vector<Status> results(1, Status::Retry(Code::kInternal, "not attempted"));
+  std::vector<Status> results(1, Status::NotAttempted());
   return steps.Run("confirm", base::StrCat("message ", batch[0].id.ToString(), " on ", topic), [&] {
     sink.Publish(batch, results, deadline);
     return results[0];

@@ -133,7 +133,7 @@ void Core::Isolate(HeldClaim& held) {
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (!Suspect(messages[i])) continue;
-    DecideAs(held, i, {.index = static_cast<std::uint32_t>(i), .kind = Kind::kReleased});
+    Release(held, i);
     one_by_one_ = true;
   }
 }
@@ -290,12 +290,18 @@ bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status
 
   const auto messages = slice.messages();
   const bool alone = slice.count == 1 && reached;
+  const auto attempted = [](const Status& result) { return result.code() != Code::kNotAttempted; };
+  const bool any_attempted = std::any_of(results.begin(), results.end(), attempted);
   const Status* down = nullptr;
   bool refused_by_itself = false;
   for (std::size_t i = 0; i < slice.count; ++i) {
     if (results[i].disposition() != Disposition::kSinkDown) {
       if (!refused_.empty()) refused_.erase(messages[i].id);
       if (results[i].ok()) delivered_slice_ = std::max(delivered_slice_, slice.number);
+      if (any_attempted && !attempted(results[i])) {
+        Release(*slice.held, slice.first + i);
+        continue;
+      }
     } else if (alone && NoteRefusal(now, slice, messages[i])) {
       refused_by_itself = true;
       Decide(*slice.held, slice.first + i, ItsOwnFailure(results[i]));
@@ -403,10 +409,14 @@ void Core::DecideAs(HeldClaim& held, std::size_t index, store::Outcome outcome) 
   held.decided.push_back(std::move(outcome));
 }
 
+void Core::Release(HeldClaim& held, std::size_t index) {
+  DecideAs(held, index, {.index = static_cast<std::uint32_t>(index), .kind = Kind::kReleased});
+}
+
 void Core::ReleaseWaiting(HeldClaim& held) {
   for (std::size_t i = held.next_waiting; i < held.states.size(); ++i) {
     if (held.states[i] != MessageState::kWaiting) continue;
-    DecideAs(held, i, {.index = static_cast<std::uint32_t>(i), .kind = Kind::kReleased});
+    Release(held, i);
   }
 }
 
@@ -433,7 +443,7 @@ void Core::ChooseProbe(HeldClaim& held) {
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (i == chosen) continue;
-    DecideAs(held, i, {.index = static_cast<std::uint32_t>(i), .kind = Kind::kReleased});
+    Release(held, i);
   }
   one_by_one_ = false;
   alone_ = Suspect(messages[chosen]);

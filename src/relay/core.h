@@ -176,6 +176,7 @@ class Core {
  private:
   void Decide(HeldClaim& held, std::size_t index, const Status& result);
   void DecideAs(HeldClaim& held, std::size_t index, store::Outcome outcome);
+  void Release(HeldClaim& held, std::size_t index);
   void ReleaseWaiting();
   void ReleaseWaiting(HeldClaim& held);
   void Pause(TimePoint now, const Status& reason);

@@ -248,6 +248,29 @@ TEST_F(CoreTest, UnlimitedAttemptsNeverDie) {
   EXPECT_EQ(NextSettle()->outcomes[0].kind, Kind::kRetry);
 }
 
+TEST_F(CoreTest, WhatASinkDidNotComeToCostsNoAttempt) {
+  sink_traits_ = {.batch_max = 3, .concurrency = 1};
+  Claim(3);
+  const auto slice = core().NextSlice(now_);
+  ASSERT_TRUE(slice);
+  const std::array results{Status::Ok(), Status::Retry(Code::kRejected, "not attempted"),
+                           Status::NotAttempted()};
+  ASSERT_TRUE(core().OnPublished(now_, *slice, results));
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  ASSERT_EQ(settle->outcomes.size(), 3U);
+  EXPECT_EQ(settle->outcomes[0].kind, Kind::kDelivered);
+  EXPECT_EQ(settle->outcomes[1].kind, Kind::kRetry) << "its own failure, whatever its text";
+  EXPECT_EQ(settle->outcomes[2].kind, Kind::kReleased);
+  EXPECT_EQ(core().state(), RelayState::kRunning);
+}
+
+TEST_F(CoreTest, ASinkThatComesToNothingCostsAnAttempt) {
+  Claim(1);
+  Publish(Status::NotAttempted());
+  EXPECT_EQ(NextSettle()->outcomes[0].kind, Kind::kRetry) << "without end otherwise";
+}
+
 TEST_F(CoreTest, SinkDownReleasesEverythingAndProbesWithOneMessage) {
   sink_traits_ = {.batch_max = 4, .concurrency = 1};
   Claim(10);

@@ -286,10 +286,10 @@ Engine::Published Engine::Publish(const Slice& slice) {
   }
   if (const Status opened = OpenSink(deadline); !opened.ok()) return not_reached(opened);
 
-  std::vector<Status> results(slice.count, Status::Retry(Code::kInternal, "not attempted"));
+  std::vector<Status> results(slice.count, Status::NotAttempted());
   const auto fail_rest = [&](const std::string& what) {
     for (Status& result : results) {
-      if (result.message() == "not attempted") result = Status::Retry(Code::kInternal, what);
+      if (result.code() == Code::kNotAttempted) result = Status::Retry(Code::kInternal, what);
     }
   };
   try {

@@ -328,6 +328,31 @@ TEST_F(EngineTest, AMessageThatAloneFindsTheSinkDownDiesAndTheOthersAreDelivered
   EXPECT_THAT(store_.Rows().front().last_error, ::testing::HasSubstr("401"));
 }
 
+TEST_F(EngineTest, ASinkThatThrowsKeepsTheResultsItGave) {
+  struct HalfWay final : Sink {
+    std::string_view name() const noexcept override { return "half-way"; }
+    SinkTraits traits() const noexcept override { return {.batch_max = 3, .concurrency = 1}; }
+    Status Open(Deadline) override { return Status::Ok(); }
+    void Publish(std::span<const Message>, std::span<Status> results, Deadline) override {
+      results[0] = Status::Ok();
+      // A text that a destination chose says nothing about what was attempted.
+      if (results.size() > 1) results[1] = Status::Permanent(Code::kRejected, "not attempted");
+      if (results.size() > 2) throw std::runtime_error("half-way");
+    }
+  };
+  Put(3);
+  const auto engine = Start(std::make_shared<HalfWay>());
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  const auto rows = store_.Rows();
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].status, MessageStatus::kDelivered);
+  EXPECT_EQ(rows[1].status, MessageStatus::kDead);
+  EXPECT_EQ(rows[1].last_error, "not attempted");
+  EXPECT_EQ(rows[2].status, MessageStatus::kDelivered);
+  EXPECT_EQ(rows[2].message.attempt, 2) << "failed once, with the sink";
+}
+
 TEST_F(EngineTest, ASinkThatThrowsAnythingWhileItOpensIsDown) {
   struct Odd final : Sink {
     std::string_view name() const noexcept override { return "odd"; }

@@ -73,6 +73,37 @@ TEST_P(SettleSuite, ARetryWaitsForItsTime) {
   EXPECT_EQ(Row(id).last_error, "") << "a delivered message has no error";
 }
 
+// A destination chooses the text of its errors, so that a relay may not believe it.
+TEST_P(SettleSuite, AnErrorThatReadsLikeACutOffAttemptPutsNothingInDoubt) {
+  for (const auto& relay : {OpenRelay(), OpenTransactionRelay()}) {
+    Enqueue(Event());
+    const auto claim = NextFound(*relay);
+    EXPECT_FALSE(claim->messages()[0].in_doubt);
+    Settle(*claim, {{.index = 0,
+                     .kind = Kind::kRetry,
+                     .error = "no outcome: attempt 1 was cut off (its relay crashed)"}});
+    const auto again = NextFound(*relay);
+    EXPECT_FALSE(again->messages()[0].in_doubt);
+    EXPECT_FALSE(again->any_in_doubt());
+    SettleAll(*again, Kind::kDelivered);
+  }
+}
+
+TEST_P(SettleSuite, DoubtLastsUntilTheNextOutcome) {
+  const Uuid id = Enqueue(Event());
+  const auto relay = OpenRelay();
+  { const auto cut_off = Next(*relay, 1, 1ms); }
+  const auto in_doubt = NextFound(*relay);
+  EXPECT_TRUE(in_doubt->messages()[0].in_doubt);
+  SettleAll(*in_doubt, Kind::kReleased);
+  const auto released = NextFound(*relay);
+  EXPECT_TRUE(released->messages()[0].in_doubt) << "released without an outcome";
+  Settle(*released, {{.index = 0, .kind = Kind::kRetry, .error = "busy"}});
+  const auto retried = NextFound(*relay);
+  EXPECT_FALSE(retried->messages()[0].in_doubt);
+  EXPECT_EQ(Row(id).last_error, "busy");
+}
+
 TEST_P(SettleSuite, DeadMessagesAreNeverClaimed) {
   EnqueueNumbered(1);
   const auto relay = OpenRelay();

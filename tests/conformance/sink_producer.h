@@ -31,7 +31,7 @@ inline std::vector<Message> Messages(std::size_t count, const std::string& paylo
 
 inline std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages,
                                    Deadline deadline = Soon()) {
-  std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
+  std::vector<Status> results(messages.size(), Status::NotAttempted());
   sink.Publish(messages, results, deadline);
   return results;
 }

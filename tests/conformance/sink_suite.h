@@ -67,7 +67,7 @@ class SinkSuite : public ::testing::TestWithParam<SinkParam> {
 
   // In calls as large as the sink takes, as the relay does it.
   std::vector<Status> Publish(const std::vector<Message>& messages, Deadline deadline = Soon()) {
-    const Status not_attempted = Status::Retry(Code::kCancelled, "not attempted");
+    const Status not_attempted = Status::NotAttempted();
     std::vector<Status> results(messages.size(), not_attempted);
     const std::size_t step = std::max<std::size_t>(1, sink_->traits().batch_max);
     for (std::size_t at = 0; at < messages.size(); at += step) {
@@ -204,7 +204,7 @@ TEST_P(SinkSuite, OpenSaysThatTheDestinationIsAway) {
   const auto sink = Made(harness_->uri());
   const Status status = sink->Open(Deadline::After(std::chrono::seconds(5)));
   const std::vector<Message> messages{Make()};
-  std::vector<Status> results(1, Status::Retry(Code::kCancelled, "not attempted"));
+  std::vector<Status> results(1, Status::NotAttempted());
   sink->Publish(messages, results, Deadline::After(std::chrono::seconds(5)));
   sink->Close(Soon());
   // A sink without connections learns of it only when it publishes.

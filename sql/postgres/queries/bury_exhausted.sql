@@ -10,6 +10,6 @@ UPDATE {{table}} AS m SET
          THEN ': the last one ended without an outcome (its relay crashed or lost its lease)'
          ELSE ', the limit' END
     || coalesce('; before that: ' || left(m.last_error, 400), ''),
-  updated_at = statement_timestamp()
+  in_doubt = false, updated_at = statement_timestamp()
 WHERE m.ctid = ANY ($1::tid[])
 RETURNING m.seq

@@ -92,10 +92,12 @@ WITH page AS MATERIALIZED (
       WHEN d.status = 'processing' THEN
         'no outcome: attempt ' || d.attempts || ' was cut off (its relay crashed or lost its lease)'
       ELSE d.last_error END,
+    in_doubt = CASE WHEN d.attempts >= $6 THEN false WHEN d.status = 'processing' THEN true
+      ELSE d.in_doubt END,
     updated_at = now()
   WHERE d.ctid = ANY (ARRAY(SELECT ctid FROM next UNION ALL SELECT ctid FROM due))
   RETURNING d.id, d.attempts, d.available_at, d.ctid, d.status = 'dead' AS dead,
-    starts_with(d.last_error, 'no outcome: ') AS in_doubt, d.order_key IS NOT NULL AS ordered
+    d.in_doubt, d.order_key IS NOT NULL AS ordered
 )
 SELECT m.id, m.seq, m.namespace, m.topic, m.event_type, m.event_version, m.aggregate_type,
   m.aggregate_id, m.key, m.tenant_id, m.dedupe_key, m.payload, m.headers, c.attempts, m.created_at,

@@ -76,10 +76,12 @@ WITH page AS MATERIALIZED (
       WHEN d.status = 'processing' THEN
         'no outcome: attempt ' || d.attempts || ' was cut off (its relay crashed or lost its lease)'
       ELSE d.last_error END,
+    in_doubt = CASE WHEN d.attempts >= $6 THEN false WHEN d.status = 'processing' THEN true
+      ELSE d.in_doubt END,
     updated_at = now()
   WHERE d.ctid = ANY (ARRAY(SELECT ctid FROM next UNION ALL SELECT ctid FROM due))
   RETURNING d.id, d.seq, d.attempts, d.available_at, d.ctid, d.status = 'dead' AS dead,
-    starts_with(d.last_error, 'no outcome: ') AS in_doubt, d.order_key IS NOT NULL AS ordered
+    d.in_doubt, d.order_key IS NOT NULL AS ordered
 ), noted AS (
   INSERT INTO {{attempt}} (id, seq, destination, attempt, worker, started_at, ended_at, result)
   SELECT c.id, c.seq, $7, o.attempts, regexp_replace(o.locked_by, '/[^/]*$', ''), o.updated_at,

@@ -39,11 +39,13 @@ WITH due AS MATERIALIZED (
       WHEN m.status = 'processing' THEN
         'no outcome: attempt ' || m.attempts || ' was cut off (its relay crashed or lost its lease)'
       ELSE m.last_error END,
+    in_doubt = CASE WHEN m.attempts >= $6 THEN false WHEN m.status = 'processing' THEN true
+      ELSE m.in_doubt END,
     updated_at = now()
   WHERE m.ctid = ANY (ARRAY(SELECT ctid FROM due))
   RETURNING id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
     tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid,
-    status = 'dead' AS dead, starts_with(last_error, 'no outcome: ') AS in_doubt
+    status = 'dead' AS dead, in_doubt
 ), noted AS (
   INSERT INTO {{attempt}} (id, seq, attempt, worker, started_at, ended_at, result)
   SELECT c.id, c.seq, d.attempts, regexp_replace(d.locked_by, '/[^/]*$', ''), d.updated_at,

@@ -11,7 +11,7 @@
 -- Index: NAME_claim, forward; see claim_lease.sql.
 SELECT id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
   tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid,
-  coalesce(attempts >= $4::integer, false), starts_with(last_error, 'no outcome: ')
+  coalesce(attempts >= $4::integer, false), in_doubt OR status = 'processing'
 FROM {{table}}
 WHERE (SELECT set_config('idle_in_transaction_session_timeout', $8::bigint::text, true)) IS NOT NULL
   AND processed_at IS NULL

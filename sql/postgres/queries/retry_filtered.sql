@@ -52,7 +52,7 @@ WITH RECURSIVE target AS MATERIALIZED (
 ), changed AS (
   UPDATE {{table}} AS m SET
     status = 'pending', attempts = 0, available_at = now(), locked_by = NULL, locked_until = NULL,
-    processed_at = NULL, updated_at = now()
+    processed_at = NULL, in_doubt = false, updated_at = now()
   WHERE NOT $3::boolean
     AND m.ctid = ANY (ARRAY(SELECT ctid FROM target UNION ALL SELECT ctid FROM in_part))
   RETURNING 1

@@ -18,7 +18,7 @@ WITH found AS (
 ), changed AS (
   UPDATE {{table}} AS m SET
     status = 'pending', attempts = 0, available_at = now(), locked_by = NULL, locked_until = NULL,
-    processed_at = NULL, updated_at = now()
+    processed_at = NULL, in_doubt = false, updated_at = now()
   WHERE m.ctid = ANY (ARRAY(SELECT ctid FROM target)) RETURNING 1
 )
 SELECT status, EXISTS (SELECT FROM changed), locked_until FROM found

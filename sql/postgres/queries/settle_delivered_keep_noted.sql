@@ -8,7 +8,7 @@
 WITH delivered AS (
   UPDATE {{table}} AS m SET
     status = 'delivered', processed_at = statement_timestamp(), locked_by = NULL, locked_until = NULL,
-    last_error = NULL, updated_at = statement_timestamp()
+    last_error = NULL, in_doubt = false, updated_at = statement_timestamp()
   FROM unnest($1::tid[], $2::bigint[]) AS o (address, seq)
   WHERE m.ctid = o.address AND m.seq = o.seq AND m.locked_by = $3::text
   RETURNING m.id, m.seq, m.attempts

@@ -30,6 +30,7 @@ WITH outcome AS (
     locked_by = NULL,
     locked_until = NULL,
     last_error = CASE WHEN o.kind = 0 THEN NULL WHEN o.kind = 3 THEN m.last_error ELSE o.error END,
+    in_doubt = o.kind = 3 AND m.in_doubt,
     updated_at = statement_timestamp()
   FROM outcome AS o
   WHERE (o.kind <> 0 OR $5) AND m.ctid = o.address

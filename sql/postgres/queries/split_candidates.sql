@@ -14,7 +14,7 @@ SELECT id, seq, topic, key, available_at, ctid, attempts, status = 'processing',
   CASE status WHEN 'processing' THEN
       'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
     ELSE last_error END,
-  (SELECT true FROM {{delivery}} AS d WHERE d.id = m.id LIMIT 1)
+  status = 'processing' OR in_doubt, (SELECT true FROM {{delivery}} AS d WHERE d.id = m.id LIMIT 1)
 FROM {{table}} AS m
 WHERE (SELECT pg_try_advisory_xact_lock($7::bigint))
   AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL

@@ -22,8 +22,10 @@ UPDATE {{table}} AS m SET
     WHEN m.status = 'processing' THEN
       'no outcome: attempt ' || m.attempts || ' was cut off (its relay crashed or lost its lease)'
     ELSE m.last_error END,
+  in_doubt = CASE WHEN m.attempts >= $3 THEN false WHEN m.status = 'processing' THEN true
+    ELSE m.in_doubt END,
   updated_at = now()
 WHERE m.ctid = ANY ($4::tid[])
 RETURNING id, seq, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
   tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at, ctid, status = 'dead',
-  starts_with(last_error, 'no outcome: '), now()
+  in_doubt, now()

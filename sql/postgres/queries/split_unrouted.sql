@@ -20,6 +20,7 @@ UPDATE {{table}} SET
   processed_at = CASE $2 WHEN 2 THEN now() END,
   locked_by = NULL,
   locked_until = NULL,
+  in_doubt = false,
   last_error = 'no route takes the topic ' || topic,
   updated_at = now()
 WHERE id = ANY ($1) AND ($2 <> 2 OR $3)

@@ -8,7 +8,8 @@ SET status = 'processing', attempts = attempts + 1, locked_by = ?1, locked_until
     updated_at = {{now}},
     last_error = CASE status WHEN 'processing' THEN
         'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
-      ELSE last_error END
+      ELSE last_error END,
+    in_doubt = in_doubt OR status = 'processing'
 WHERE seq IN (SELECT value FROM json_each(?3)) AND destination = ?4
   AND +processed_at IS NULL AND +available_at <= {{now}}
   AND (locked_until IS NULL OR locked_until <= {{now}})

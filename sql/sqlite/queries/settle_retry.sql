@@ -2,5 +2,5 @@
 -- Index: the primary key.
 UPDATE {{table}}
 SET status = 'pending', available_at = {{now}} + ?3, locked_by = NULL, locked_until = NULL,
-    last_error = ?4, updated_at = {{now}}
+    last_error = ?4, in_doubt = 0, updated_at = {{now}}
 WHERE seq = ?1 AND locked_by = ?2;

@@ -5,7 +5,8 @@ SELECT seq, topic, key, attempts,
   CASE status WHEN 'processing' THEN
       'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
     ELSE last_error END,
-  EXISTS (SELECT 1 FROM {{delivery}} AS d WHERE d.seq = m.seq), status = 'processing'
+  EXISTS (SELECT 1 FROM {{delivery}} AS d WHERE d.seq = m.seq), status = 'processing',
+  status = 'processing' OR in_doubt
 FROM {{table}} AS m
 WHERE processed_at IS NULL AND available_at <= {{now}}
   AND (locked_until IS NULL OR locked_until <= {{now}})

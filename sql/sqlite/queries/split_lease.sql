@@ -6,8 +6,9 @@ SET status = 'processing', attempts = attempts + 1, locked_by = ?1, locked_until
     updated_at = {{now}},
     last_error = CASE status WHEN 'processing' THEN
         'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
-      ELSE last_error END
+      ELSE last_error END,
+    in_doubt = in_doubt OR status = 'processing'
 WHERE seq IN (SELECT value FROM json_each(?3))
 RETURNING seq, id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,
   tenant_id, dedupe_key, payload, headers, attempts, created_at, available_at,
-  last_error GLOB 'no outcome: *';
+  in_doubt;

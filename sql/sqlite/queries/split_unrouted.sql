@@ -5,6 +5,6 @@ SET status = CASE ?2 WHEN 0 THEN 'pending' WHEN 1 THEN 'dead' ELSE 'delivered' E
     available_at = CASE ?2 WHEN 0 THEN {{now}} + 60000 WHEN 1 THEN 9223372036854775807
       ELSE available_at END,
     processed_at = CASE ?2 WHEN 2 THEN {{now}} END,
-    locked_by = NULL, locked_until = NULL,
+    locked_by = NULL, locked_until = NULL, in_doubt = 0,
     last_error = 'no route takes the topic ' || topic, updated_at = {{now}}
 WHERE seq = ?1;

@@ -35,7 +35,8 @@ Outcome Judge(const Status& status) {
     case Code::kUnavailable:
     case Code::kDeadline:
     case Code::kInternal: return Outcome::kFails;
-    case Code::kCancelled: return Outcome::kSaysNothing;  // not attempted
+    case Code::kCancelled:
+    case Code::kNotAttempted: return Outcome::kSaysNothing;
     default: return Outcome::kWorks;
   }
 }

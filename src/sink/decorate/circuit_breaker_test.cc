@@ -73,7 +73,7 @@ TEST_F(CircuitBreakerTest, ASuccessInBetweenStartsTheCountAnew) {
 TEST_F(CircuitBreakerTest, RefusedMessagesAndOutagesDoNotOpenIt) {
   for (const Status& status :
        {Status::Permanent(Code::kRejected, "no"), Status::Retry(Code::kNotFound, "no topic"),
-        Status::SinkDown("away"), Status::Retry(Code::kCancelled, "not attempted")}) {
+        Status::SinkDown("away"), Status::NotAttempted()}) {
     Answer(status);
     Publish(10);
     EXPECT_EQ(Publish(1)[0].message(), status.message());

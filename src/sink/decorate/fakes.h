@@ -59,7 +59,7 @@ class FakeSink final : public Sink {
 
 inline std::vector<Status> PublishTo(Sink& sink, std::size_t count, Deadline deadline) {
   const std::vector<Message> batch(count);
-  std::vector<Status> results(count, Status::Retry(Code::kCancelled, "not attempted"));
+  std::vector<Status> results(count, Status::NotAttempted());
   sink.Publish(batch, results, deadline);
   return results;
 }

@@ -43,7 +43,7 @@ class FileSinkTest : public ::testing::Test {
     return messages;
   }
   static std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages) {
-    std::vector<Status> results(messages.size(), Status::Retry(Code::kInternal, "not attempted"));
+    std::vector<Status> results(messages.size(), Status::NotAttempted());
     sink.Publish(messages, results, Soon());
     return results;
   }

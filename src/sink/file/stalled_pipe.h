@@ -71,7 +71,7 @@ inline std::vector<Message> ManyLines(std::int64_t first = 1) {
 
 inline std::vector<Status> PublishWithin(Sink& sink, std::span<const Message> messages,
                                          std::chrono::milliseconds patience) {
-  std::vector<Status> results(messages.size(), Status::Retry(Code::kInternal, "not attempted"));
+  std::vector<Status> results(messages.size(), Status::NotAttempted());
   sink.Publish(messages, results, Deadline::After(patience));
   return results;
 }

@@ -33,7 +33,7 @@ inline std::vector<Message> SomeMessages(std::size_t count) {
 inline std::vector<Status> PublishAll(
     Sink& sink, const std::vector<Message>& messages,
     std::chrono::milliseconds patience = std::chrono::seconds(30)) {
-  std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
+  std::vector<Status> results(messages.size(), Status::NotAttempted());
   sink.Publish(messages, results, Deadline::After(patience));
   return results;
 }

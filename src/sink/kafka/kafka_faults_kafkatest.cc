@@ -62,7 +62,7 @@ class KafkaFaults : public ::testing::Test {
   }
   static std::vector<Status> Publish(Sink& sink, const std::vector<Message>& messages,
                                      std::chrono::milliseconds wait = 30s) {
-    std::vector<Status> results(messages.size(), Status::Retry(Code::kCancelled, "not attempted"));
+    std::vector<Status> results(messages.size(), Status::NotAttempted());
     sink.Publish(messages, results, Deadline::After(wait));
     return results;
   }

@@ -31,6 +31,7 @@ enum Column : int {
   kAttempts,
   kExpired,
   kLastError,
+  kInDoubt,
   kSplitBefore,
 };
 
@@ -74,6 +75,7 @@ struct SplitPlan {
   std::vector<std::int16_t> order_waits;
   std::vector<std::int64_t> attempts;
   std::vector<std::string> last_errors;
+  std::vector<std::int16_t> in_doubt;
   std::vector<Uuid> routed;
 
   std::vector<Uuid> unrouted;
@@ -126,13 +128,14 @@ void SplitPlan::AddDeliveries(const Rows& candidates, int row,
     order_waits.push_back(target.waits_for_dead ? 1 : 0);
     attempts.push_back(tried ? candidates.Int4(row, kAttempts) : 0);
     last_errors.emplace_back(tried ? candidates.Text(row, kLastError) : "");
+    in_doubt.push_back(tried && candidates.Bool(row, kInDoubt) ? 1 : 0);
   }
 }
 
 Params SplitPlan::Deliveries() const {
   Params params;
   params.UuidArray(ids).Int8Array(seqs).TextArray(destinations).TextArray(order_keys);
-  params.Int2Array(order_waits).Int8Array(attempts).TextArray(last_errors);
+  params.Int2Array(order_waits).Int8Array(attempts).TextArray(last_errors).Int2Array(in_doubt);
   return params;
 }
 

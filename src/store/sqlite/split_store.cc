@@ -29,6 +29,7 @@ struct Candidate {
   std::string last_error;
   bool split_before = false;
   bool cut_off = false;  // its lease has expired
+  bool in_doubt = false;
 };
 
 // A relay for which messages are leased in their own rows.
@@ -134,7 +135,8 @@ class SqliteSplitStore final : public SplitStore {
                             .attempts = query.Int(3),
                             .last_error = std::string(query.Text(4)),
                             .split_before = query.Int(5) != 0,
-                            .cut_off = query.Int(6) != 0});
+                            .cut_off = query.Int(6) != 0,
+                            .in_doubt = query.Int(7) != 0});
     }
   }
 
@@ -202,6 +204,7 @@ class SqliteSplitStore final : public SplitStore {
       if (target.ordered && !candidate.key.empty()) add.Bind(3, candidate.key);
       add.Bind(4, target.waits_for_dead ? 1 : 0).Bind(5, tried ? candidate.attempts : 0);
       if (tried && !candidate.last_error.empty()) add.Bind(6, candidate.last_error);
+      add.Bind(7, tried && candidate.in_doubt ? 1 : 0);
       OUTBOX_RETURN_IF_ERROR(add.Run().error());
     }
     OUTBOX_ASSIGN_OR_RETURN(Query mark, on.Prepare(mark_));

@@ -1,0 +1,2 @@
+ALTER TABLE {{delivery}} DROP COLUMN in_doubt;
+ALTER TABLE {{table}} DROP COLUMN in_doubt;
