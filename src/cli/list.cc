@@ -122,7 +122,8 @@ void AddList(CLI::App& app, Action& action) {
       ->add_option("--status", options->status,
                    "Only this status; failed: pending, with attempts behind it; all: of a tenant")
       ->check(CLI::IsMember({"pending", "failed", "processing", "delivered", "dead", "all"}));
-  command->add_option("--topic", options->filter.topic, "Only this topic");
+  command->add_option("--topic", options->filter.topic,
+                      "Only this topic, or a pattern such as shop.#");
   command->add_option("--key", options->filter.key, "Only this key");
   command->add_option("--tenant", options->tenant_id, "Only this tenant, newest first");
   command->add_option("--since", options->since,

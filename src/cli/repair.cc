@@ -171,7 +171,8 @@ void AddRepairFlags(CLI::App& command, RepairOptions& options) {
   command.add_flag("--all-dead", options.all_dead, "All dead messages");
   command.add_flag("--all-failed", options.all_failed,
                    "All messages that wait for a retry: pending, with attempts behind them");
-  command.add_option("--topic", options.topic, "With --all-…: only of this topic");
+  command.add_option("--topic", options.topic,
+                     "With --all-…: only this topic, or a pattern such as shop.#");
   command.add_option("--since", options.since,
                      StrCat("With --all-…: only created at or after ", kWhenHelp));
   command.add_option("--until", options.until,

@@ -41,7 +41,7 @@ struct ListFilter {
   // No status: everything but delivered, that is the backlog and the dead; of an aggregate, its
   // whole history.
   std::optional<ListStatus> status;
-  std::string topic;           // exact; empty is any
+  std::string topic;           // or a pattern of topics (message/validate.h); empty is any
   std::string aggregate_type;  // with aggregate_id: the history of one aggregate
   std::string aggregate_id;
   std::string key;
@@ -58,7 +58,7 @@ struct ListFilter {
 // last, and their errors are found as "sink: error".
 struct RepairFilter {
   ListStatus status = ListStatus::kDead;
-  std::string topic;
+  std::string topic;  // or a pattern of topics; empty is any
   std::optional<Timestamp> created_from;
   std::optional<Timestamp> created_until;
   std::string error_contains;

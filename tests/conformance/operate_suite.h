@@ -208,6 +208,35 @@ TEST_P(OperateSuite, RetryLeavesOtherStatesAlone) {
   EXPECT_EQ(StatusOf(delivered), MessageStatus::kDelivered);
 }
 
+TEST_P(OperateSuite, ATopicMayBeAPattern) {
+  const Uuid tenant = Uuid::NewV7();
+  std::vector<Uuid> ids;
+  for (const char* topic : {"shop.order.placed.v1", "shop.order.placed.v2", "shop.cart.left.v1",
+                            "shopping.list.made.v1"}) {
+    NewMessage message{.topic = topic, .payload = "{}"};
+    message.tenant_id = tenant;
+    ids.push_back(Enqueue(message));
+  }
+  EXPECT_THAT(ListAll({.topic = "shop.#"}), ElementsAre(ids[0], ids[1], ids[2]));
+  EXPECT_THAT(ListAll({.topic = "*.*.*.v1", .limit = 1}), ElementsAre(ids[0], ids[2], ids[3]));
+  EXPECT_THAT(ListAll({.topic = "shop.order.placed.v1.#"}), ElementsAre(ids[0]));
+  EXPECT_THAT(ListAll({.topic = "shop.order"}), IsEmpty());
+  EXPECT_THAT(ListAll({.topic = "shop.#"}, store::Scope::Tenant(tenant)),
+              ElementsAre(ids[2], ids[1], ids[0]));
+  SettleAll(*Next(*OpenRelay()), Kind::kDead);
+  const auto matched = [&](const char* topic) {
+    const store::RepairTarget target{.filter = store::RepairFilter{.topic = topic}};
+    return inspect().Retry(kAll, target, true, 10, Soon());
+  };
+  EXPECT_EQ(*matched("shop.#"), 3U);
+  EXPECT_EQ(*matched("shop.order.#"), 2U);
+  const store::RepairTarget orders{.filter = store::RepairFilter{.topic = "shop.order.*.v*"}};
+  EXPECT_EQ(*inspect().Delete(kAll, orders, false, 10, Soon()), 2U);
+  EXPECT_EQ(*inspect().Retry(store::Scope::Tenant(tenant),
+                             {.filter = store::RepairFilter{.topic = "#"}}, false, 10, Soon()),
+            2U);
+}
+
 TEST_P(OperateSuite, RetryOfAllDeadGoesInStepsOfTheLimit) {
   EnqueueNumbered(5);
   Enqueue({.topic = "billing.invoice.sent.v1", .payload = "{}"});

@@ -331,8 +331,9 @@ TEST_F(CliTest, MigratePrintsWithoutADatabase) {
     ExpectFailure(
         {"migrate", "print", "--db", kind, "--table", "orders_outbox", "--from", "3", "--to", "99"},
         kUsage, "no migration leads from version 3 to 99", "versions are 0");
-    ExpectFailure({"migrate", "print", "--db", kind, "--table", "orders_outbox", "--from", "4"},
-                  kUsage, "no migration leads from version 4 to 4");
+    ExpectFailure(
+        {"migrate", "print", "--db", kind, "--table", "orders_outbox", "--from", "4", "--to", "4"},
+        kUsage, "no migration leads from version 4 to 4");
   }
 }
 

@@ -10,7 +10,7 @@ SELECT (live.wanted + delivered.wanted)::bigint, greatest(live.seen, delivered.s
 FROM
   (SELECT count(*) FILTER (WHERE
      ($2::text IS NULL OR status = $2) AND ($3::boolean IS NULL OR (attempts > 0) = $3)
-     AND ($4::text IS NULL OR topic = $4) AND ($5::text IS NULL OR key = $5)
+     AND ($4::text IS NULL OR topic ~ $4) AND ($5::text IS NULL OR key = $5)
      AND ($6::timestamptz IS NULL OR created_at >= $6)
      AND ($7::timestamptz IS NULL OR created_at < $7)
      AND ($8::text IS NULL OR strpos(last_error, $8) > 0)) AS wanted, count(*) AS seen
@@ -20,7 +20,7 @@ FROM
      ORDER BY seq DESC LIMIT $1::bigint) AS newest) AS live,
   (SELECT count(*) FILTER (WHERE
      ($2::text IS NULL OR status = $2) AND ($3::boolean IS NULL OR (attempts > 0) = $3)
-     AND ($4::text IS NULL OR topic = $4) AND ($5::text IS NULL OR key = $5)
+     AND ($4::text IS NULL OR topic ~ $4) AND ($5::text IS NULL OR key = $5)
      AND ($6::timestamptz IS NULL OR created_at >= $6)
      AND ($7::timestamptz IS NULL OR created_at < $7)
      AND ($8::text IS NULL OR strpos(last_error, $8) > 0)) AS wanted, count(*) AS seen

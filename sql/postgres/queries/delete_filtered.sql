@@ -2,7 +2,8 @@
 --
 -- $1 dead             true: the dead, oldest first; false: the failed, next due first
 -- $2 limit, $3 dry_run: true only counts
--- $4 tenant, $5 topic, $6, $7 created from and until, $8 part of last_error: null does not limit
+-- $4 tenant, $5 regular expression of topics, $6, $7 created from and until, $8 part of last_error:
+--   null does not limit
 --
 -- Index: NAME_claim, or NAME_tenant_live; then by ctid. Their deliveries: NAME_delivery_pkey;
 -- their attempts: NAME_attempt_message.
@@ -13,7 +14,7 @@ WITH target AS MATERIALIZED (
     AND status = CASE WHEN $1::boolean THEN 'dead' ELSE 'pending' END AND ($1 OR attempts > 0)
     AND available_at >= CASE WHEN $1 THEN 'infinity' ELSE '-infinity' END::timestamptz
     AND available_at <= CASE WHEN $1 THEN 'infinity' ELSE '294276-12-31' END::timestamptz
-    AND ($4::uuid IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR topic = $5)
+    AND ($4::uuid IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR topic ~ $5)
     AND ($6::timestamptz IS NULL OR created_at >= $6)
     AND ($7::timestamptz IS NULL OR created_at < $7)
     AND ($8::text IS NULL OR strpos(last_error, $8) > 0)

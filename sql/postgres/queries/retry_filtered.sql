@@ -4,8 +4,8 @@
 -- $1 dead             true: the dead, oldest first, then dead deliveries, sink by sink; false: the failed,
 --                     next due first
 -- $2 limit, $3 dry_run: true only counts
--- $4 tenant, $5 topic, $6, $7 created from and until, $8 part of last_error (of a delivery after its
---   sink's name, as in that of a dead message): null does not limit
+-- $4 tenant, $5 regular expression of topics, $6, $7 created from and until, $8 part of last_error
+--   (of a delivery after its sink's name, as in that of a dead message): null does not limit
 --
 -- Index: NAME_claim, or NAME_tenant_live; NAME_delivery_claim, hopping from sink to sink, then NAME_pkey
 -- and NAME_delivery_pkey for each dead delivery; then by ctid.
@@ -16,7 +16,7 @@ WITH RECURSIVE target AS MATERIALIZED (
     AND status = CASE WHEN $1::boolean THEN 'dead' ELSE 'pending' END AND ($1 OR attempts > 0)
     AND available_at >= CASE WHEN $1 THEN 'infinity' ELSE '-infinity' END::timestamptz
     AND available_at <= CASE WHEN $1 THEN 'infinity' ELSE '294276-12-31' END::timestamptz
-    AND ($4::uuid IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR topic = $5)
+    AND ($4::uuid IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR topic ~ $5)
     AND ($6::timestamptz IS NULL OR created_at >= $6)
     AND ($7::timestamptz IS NULL OR created_at < $7)
     AND ($8::text IS NULL OR strpos(last_error, $8) > 0)
@@ -37,7 +37,7 @@ WITH RECURSIVE target AS MATERIALIZED (
     CROSS JOIN LATERAL (
       SELECT m.ctid FROM {{table}} AS m
       WHERE m.id = d.id AND (m.locked_by = 'deliveries' OR m.status = 'delivered')
-        AND ($4 IS NULL OR m.tenant_id = $4) AND ($5 IS NULL OR m.topic = $5)
+        AND ($4 IS NULL OR m.tenant_id = $4) AND ($5 IS NULL OR m.topic ~ $5)
         AND ($6 IS NULL OR m.created_at >= $6) AND ($7 IS NULL OR m.created_at < $7)
         AND d.destination = (
           SELECT min(e.destination::text) FROM {{delivery}} AS e

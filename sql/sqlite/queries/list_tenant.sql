@@ -6,7 +6,8 @@ SELECT seq, id, namespace, topic, event_type, event_version, aggregate_type, agg
   tenant_id, dedupe_key, iif(?16, payload, NULL) AS payload, iif(?16, headers, NULL) AS headers,
   attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at,
-  (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR topic = ?5) AND (?7 IS NULL OR key = ?7)
+  (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR outbox_topic_matches(?5, topic))
+    AND (?7 IS NULL OR key = ?7)
     AND (?10 IS NULL OR (attempts > 0) = ?10)
     AND (?11 IS NULL OR created_at >= ?11) AND (?12 IS NULL OR created_at < ?12)
     AND (?13 IS NULL OR coalesce(instr(last_error, ?13), 0) > 0) AS wanted
@@ -17,7 +18,8 @@ SELECT seq, id, namespace, topic, event_type, event_version, aggregate_type, agg
   tenant_id, dedupe_key, iif(?16, payload, NULL) AS payload, iif(?16, headers, NULL) AS headers,
   attempts, created_at, available_at,
   status, locked_by, locked_until, last_error, updated_at, processed_at,
-  (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR topic = ?5) AND (?7 IS NULL OR key = ?7)
+  (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR outbox_topic_matches(?5, topic))
+    AND (?7 IS NULL OR key = ?7)
     AND (?10 IS NULL OR (attempts > 0) = ?10)
     AND (?11 IS NULL OR created_at >= ?11) AND (?12 IS NULL OR created_at < ?12)
     AND (?13 IS NULL OR coalesce(instr(last_error, ?13), 0) > 0) AS wanted

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "message/validate.h"
 namespace outbox::store {
 namespace {
 
@@ -75,7 +76,7 @@ std::vector<const StoredMessage*> MemoryInspectStore::Sorted(const Scope& scope,
   std::vector<const StoredMessage*> rows;
   for (const auto& [seq, row] : store_.rows_) {
     if (InScope(row, scope) && InOrder(row, filter, order) && HasStatus(row, filter.status) &&
-        (filter.topic.empty() || row.message.topic == filter.topic) &&
+        (filter.topic.empty() || message::TopicMatches(filter.topic, row.message.topic)) &&
         (filter.key.empty() || row.message.key == filter.key) &&
         CreatedWithin(row, filter.created_from, filter.created_until) &&
         HasError(row, filter.error_contains)) {
@@ -176,7 +177,8 @@ std::vector<std::int64_t> MemoryInspectStore::Targets(const Scope& scope,
     const bool wanted =
         filter
             ? HasStatus(row, filter->status) &&
-                  (filter->topic.empty() || row.message.topic == filter->topic) &&
+                  (filter->topic.empty() ||
+                   message::TopicMatches(filter->topic, row.message.topic)) &&
                   CreatedWithin(row, filter->created_from, filter->created_until) &&
                   HasError(row, filter->error_contains)
             : std::find(target.ids.begin(), target.ids.end(), row.message.id) != target.ids.end();

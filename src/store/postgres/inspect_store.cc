@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "message/validate.h"
 #include "sql/postgres.h"
 #include "store/postgres/control_store.h"
 #include "store/postgres/list_query.h"
@@ -309,7 +310,8 @@ Result<std::size_t> PostgresInspectStore::RepairMany(const Scope& scope, const R
   params.Int8(static_cast<std::int64_t>(repair.limit)).Bool(repair.dry_run);
   params.UuidOrNull(scope.tenant());
   if (const auto& filter = target.filter) {
-    params.TextUnlessEmpty(filter->topic);
+    params.TextUnlessEmpty(filter->topic.empty() ? ""
+                                                 : message::TopicPatternToRegex(filter->topic));
     params.TimeOrNull(filter->created_from).TimeOrNull(filter->created_until);
     params.TextUnlessEmpty(filter->error_contains);
   }

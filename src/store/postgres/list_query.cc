@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "message/validate.h"
 #include "sql/postgres.h"
 
 namespace outbox::store::postgres {
@@ -12,6 +13,10 @@ namespace queries = sql::postgres;
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
 Timestamp AtTime(std::int64_t micros) { return Timestamp(std::chrono::microseconds(micros)); }
+
+std::string TopicRegex(const std::string& pattern) {
+  return pattern.empty() ? "" : message::TopicPatternToRegex(pattern);
+}
 
 std::string_view PageStatement(ListOrder order) {
   switch (order) {
@@ -55,7 +60,7 @@ void ListQuery::AddFilter(Params& params) const {
   // The index knows what was delivered: the rows need not be read for it.
   if (order_ == ListOrder::kTenant && filter_.status == ListStatus::kDelivered) columns = {};
   params.TextUnlessEmpty(columns.status.value_or("")).BoolOrNull(columns.tried);
-  params.TextUnlessEmpty(filter_.topic).TextUnlessEmpty(filter_.key);
+  params.TextUnlessEmpty(TopicRegex(filter_.topic)).TextUnlessEmpty(filter_.key);
   params.TimeOrNull(filter_.created_from).TimeOrNull(filter_.created_until);
   params.TextUnlessEmpty(filter_.error_contains);
 }

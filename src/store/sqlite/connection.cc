@@ -1,6 +1,8 @@
 #include "store/sqlite/connection.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +10,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "message/validate.h"
 #include "store/sqlite/classify_error.h"
 
 namespace outbox::store::sqlite {
@@ -32,6 +35,25 @@ bool Missing(const std::string& path) noexcept {
   return stat(path.c_str(), &ignored) != 0 && errno == ENOENT;
 }
 
+// SQL: outbox_topic_matches(pattern, topic).
+void TopicMatches(sqlite3_context* context, int, sqlite3_value** values) noexcept {
+  const auto text = [&](int i) {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(values[i]));
+    return std::string_view(bytes == nullptr ? "" : bytes,
+                            static_cast<std::size_t>(sqlite3_value_bytes(values[i])));
+  };
+  const std::string_view pattern = text(0);
+  sqlite3_result_int(context, message::TopicMatches(pattern, text(1)) ? 1 : 0);
+}
+
+// Messages are for their application alone: nobody else may read a file that we make. The files
+// beside it get the same rights from SQLite.
+void CreatePrivate(const std::string& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  // If it fails, SQLite will, and tells why.
+  if (file >= 0) close(file);
+}
+
 }  // namespace
 
 Connection::Connection(DatabaseHandle handle, std::string path)
@@ -40,6 +62,7 @@ Connection::Connection(DatabaseHandle handle, std::string path)
 Result<std::unique_ptr<Connection>> Connection::Open(const std::string& path, OpenMode mode,
                                                      Deadline deadline) {
   if (mode == OpenMode::kExisting && Missing(path)) return MissingFile(path);
+  if (mode == OpenMode::kCreate) CreatePrivate(path);
   const int create = mode == OpenMode::kCreate ? SQLITE_OPEN_CREATE : 0;
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw,
@@ -59,6 +82,11 @@ Status Connection::Configure() {
   sqlite3_extended_result_codes(handle_.get(), 1);
   sqlite3_busy_handler(handle_.get(), WaitWhileBusy, this);
   sqlite3_progress_handler(handle_.get(), kInstructionsPerLook, StopAtDeadline, this);
+  if (sqlite3_create_function_v2(handle_.get(), "outbox_topic_matches", 2,
+                                 SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, TopicMatches, nullptr,
+                                 nullptr, nullptr) != SQLITE_OK) {
+    return LastError();
+  }
   OUTBOX_RETURN_IF_ERROR(EnterWal());
   return Execute("PRAGMA synchronous = FULL");
 }

@@ -1,7 +1,10 @@
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "base/text.h"
+#include "sql/sqlite.h"
+#include "store/sqlite/connection.h"
 #include "store/sqlite/migrator.h"
 #include "store/sqlite/test_database.h"
 
@@ -59,7 +62,20 @@ TEST(Migrator, UpFromManyThreadsAtOnceAppliesEachMigrationOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(applied, 4);
+  EXPECT_EQ(applied, sql::sqlite::kMigrations.back().number);
+}
+
+TEST(Migrator, ANewFileIsForItsOwnerAlone) {
+  testing::TempFolder folder;
+  const std::string path = folder.File("new.db");
+  const auto connection = Connection::Open(path, OpenMode::kCreate, Soon());
+  ASSERT_OK(connection);
+  ASSERT_OK((*connection)->Execute("CREATE TABLE t (a)"));
+  for (const char* beside : {"", "-wal", "-shm"}) {
+    const auto rights = std::filesystem::status(path + beside).permissions();
+    EXPECT_EQ(rights, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+        << path << beside;
+  }
 }
 
 TEST(Migrator, TwoTablesLiveSideBySide) {
