@@ -70,6 +70,17 @@ Result<std::unique_ptr<service::Service>> StartService(const config::Config& con
   return service;
 }
 
+// Asked to by SIGHUP. Connections that are open keep the certificate they began with.
+void ReadFilesAgain(service::Service* service, const log::Logger& logger) {
+  const Status read = service == nullptr ? Status::Ok() : service->ReloadTls();
+  if (read.ok()) {
+    logger.Write(log::Level::kInfo, "TLS files read again", {});
+  } else {
+    logger.Write(log::Level::kError, "the TLS files can not be used: those read before are kept",
+                 {{"error", read.message()}, {"hint", read.hint()}});
+  }
+}
+
 // A further signal ends the process at once.
 Status StopService(service::Service& service, const StopSignals& signals) {
   auto stopping = std::async(
@@ -93,6 +104,7 @@ Status Run(const ServeFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const config::Config config, config::Load(sources));
 
   const StopSignals signals;
+  const HangUpSignal hang_up;
   const auto logger = std::make_shared<log::Logger>(config.settings.log);
   const auto board = std::make_shared<service::RelayBoard>();
   const auto relay_switch = std::make_shared<service::RelaySwitch>();
@@ -121,9 +133,15 @@ Status Run(const ServeFlags& options) {
   relay_switch->Connect([&](std::string_view table, std::string_view sink, bool hold) {
     return supervisor->Hold(table, sink, hold);
   });
-  const Status ended = supervisor->Run({.ending = [&] {
-    if (service != nullptr) service->BeginStop();
-  }});
+  const Status ended = supervisor->Run({.looking =
+                                            [&] {
+                                              if (hang_up.Taken())
+                                                ReadFilesAgain(service.get(), *logger);
+                                            },
+                                        .ending =
+                                            [&] {
+                                              if (service != nullptr) service->BeginStop();
+                                            }});
   relay_switch->Connect(nullptr);
   if (service != nullptr) {
     const Status stopped = StopService(*service, signals);

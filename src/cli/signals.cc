@@ -21,4 +21,15 @@ std::optional<int> StopSignals::Wait(std::chrono::milliseconds timeout) const {
   return signal > 0 ? std::optional(signal) : std::nullopt;
 }
 
+HangUpSignal::HangUpSignal() {
+  sigemptyset(&signals_);
+  sigaddset(&signals_, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+}
+
+bool HangUpSignal::Taken() const {
+  const timespec at_once{};
+  return sigtimedwait(&signals_, nullptr, &at_once) > 0;
+}
+
 }  // namespace outbox::cli

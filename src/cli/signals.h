@@ -21,4 +21,17 @@ class StopSignals {
   sigset_t signals_;
 };
 
+// SIGHUP as something to ask for: it asks a service to read its files again, and ends nothing. Make
+// one before any other thread starts.
+class HangUpSignal {
+ public:
+  HangUpSignal();
+
+  // Whether it came since the last call. Never waits.
+  bool Taken() const;
+
+ private:
+  sigset_t signals_;
+};
+
 }  // namespace outbox::cli

@@ -310,6 +310,7 @@ Status Supervisor::Run(const Until& until) {
 
 Status Supervisor::WaitForEnd(const Until& until, std::vector<std::future<Status>>& drains) {
   while (!signals_.Wait(kLook)) {
+    until.looking();
     if (until.drained && AllReady(drains)) return FirstFailure(drains);
     if (until.reader_gone && ReaderGone()) {
       return Status::Permanent(Code::kUnavailable, "nobody reads standard output any more");

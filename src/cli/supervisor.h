@@ -42,6 +42,7 @@ class Supervisor {
     bool drained = false;                              // also end when nothing is left
     std::optional<std::chrono::milliseconds> timeout;  // and fail when it is not by then
     bool reader_gone = false;                          // also end when nobody reads our output
+    std::function<void()> looking = [] {};             // called several times a second
     std::function<void()> ending = [] {};              // told before anything is stopped
   };
 

@@ -30,8 +30,13 @@ std::string MigrateHint(std::string_view table) {
   return StrCat("run: outboxd migrate up --table ", table);
 }
 
-std::string AbsentHint(std::string_view table, const Result<std::vector<std::string>>& known) {
-  if (!known.ok() || known->empty()) return MigrateHint(table);
+std::string AbsentHint(std::string_view table, const Result<std::vector<std::string>>& known,
+                       std::string_view missing_schema) {
+  const std::string create = missing_schema.empty()
+                                 ? MigrateHint(table)
+                                 : StrCat("there is no schema ", missing_schema, ": CREATE SCHEMA ",
+                                          missing_schema, ", then ", MigrateHint(table));
+  if (!known.ok() || known->empty()) return create;
   if (std::ranges::find(*known, table) != known->end()) {
     return StrCat("it was dropped or renamed without outboxd: outboxd migrate up --table ", table,
                   " makes it anew, outboxd migrate down --table ", table, " forgets it");
@@ -40,13 +45,13 @@ std::string AbsentHint(std::string_view table, const Result<std::vector<std::str
   for (const std::string& each : *known) names.emplace_back(WithoutSchema(each));
   const auto nearest = std::ranges::find(names, base::Nearest(WithoutSchema(table), names));
   if (nearest != names.end()) {
-    return StrCat("did you mean ", (*known)[static_cast<std::size_t>(nearest - names.begin())],
-                  "?");
+    const std::string& meant = (*known)[static_cast<std::size_t>(nearest - names.begin())];
+    return missing_schema.empty() ? StrCat("did you mean ", meant, "?")
+                                  : StrCat(create, "; or did you mean ", meant, "?");
   }
   const auto shown = static_cast<std::ptrdiff_t>(std::min(known->size(), kShownMax));
   return StrCat("outbox tables: ", base::Join({known->begin(), known->begin() + shown}, ", "),
-                known->size() > kShownMax ? ", …" : "",
-                "; to create this one: outboxd migrate up --table ", table);
+                known->size() > kShownMax ? ", …" : "", "; to create this one, ", create);
 }
 
 Status RequireOurs(const TableSchema& schema, std::string_view table) {

@@ -28,7 +28,9 @@ std::string MigrateHint(std::string_view table);
 
 // For a table that does not exist: of those that do, the one that was meant, or what there is. Who
 // misspelt a name should not create the table. One that is known and does not exist was removed
-// behind our back. MigrateHint when none is known.
-std::string AbsentHint(std::string_view table, const Result<std::vector<std::string>>& known);
+// behind our back. MigrateHint when none is known. `missing_schema`, unless it is empty, is to be
+// created first.
+std::string AbsentHint(std::string_view table, const Result<std::vector<std::string>>& known,
+                       std::string_view missing_schema = "");
 
 }  // namespace outbox::store

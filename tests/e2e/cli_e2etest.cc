@@ -687,6 +687,10 @@ TEST_P(CliOnEveryDatabase, ServeDeliversUntilItIsTerminated) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_THAT(Read(output), HasSubstr(kTopic));
+  serve->Signal(SIGHUP);
+  EXPECT_TRUE(WaitFor([&] {
+    return serve->Errors().find("TLS files read again") != std::string::npos;
+  })) << serve->Errors();
   serve->Signal(SIGTERM);
   EXPECT_EQ(serve->Wait(std::chrono::seconds(30)), 0) << serve->Errors();
   EXPECT_THAT(serve->Errors(), HasSubstr("\"delivered\":1"));

@@ -1,4 +1,4 @@
--- Whether a table exists, and whether there are migration records at all. Reads only the catalog, so
+-- Whether a table exists, whether there are migration records at all, and whether the schema exists. Reads only the catalog, so
 -- that it needs no rights.
 -- $1 schema, $2 name
 -- Index: the catalog's own.
@@ -6,4 +6,5 @@ SELECT
   EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
           WHERE n.nspname = $1::text AND c.relname = $2::text),
   EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-          WHERE n.nspname = 'outbox' AND c.relname = 'migration')
+          WHERE n.nspname = 'outbox' AND c.relname = 'migration'),
+  EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)

@@ -60,6 +60,7 @@ TEST_P(OpenApiSuite, EveryOperationAnswersAsDocumented) {
       {"GET", "/readyz", "", ""},
       {"GET", "/metrics", "", ""},
       {"GET", "/openapi.json", "", ""},
+      {"GET", "/", "", ""},
       {"GET", "/docs", "", ""}};
   switch_->Connect([](auto, auto, bool) { return std::size_t{1}; });
   for (const auto& call : calls) {

@@ -71,7 +71,14 @@ std::function<void(const AuditRecord&)> AuditLog(const log::Logger& logger) {
   };
 }
 
+// Tells whoever comes along what this is, and where to read on.
+constexpr std::string_view kRoot =
+    R"({"service":"outboxd","description":"Delivers the messages of transactional outboxes",)"
+    R"("links":{"docs":"/docs","openapi":"/openapi.json"}})";
+
 void AddDocuments(Router& router) {
+  router.Add(Method::kGet, "/",
+             [](const Request&) { return JsonResponse(200, std::string(kRoot)); }, {.quick = true});
   router.Add(Method::kGet, "/openapi.json",
              [](const Request&) { return JsonResponse(200, std::string(kOpenApi)); },
              {.quick = true});
@@ -235,6 +242,11 @@ std::vector<std::string> Service::addresses() const {
 }
 
 std::vector<std::string> Service::routes() const { return running_->all->Routes(); }
+
+Status Service::ReloadTls() {
+  for (const auto& server : running_->servers) OUTBOX_RETURN_IF_ERROR(server->ReloadTls());
+  return Status::Ok();
+}
 
 void Service::BeginStop() { running_->health.BeginStop(); }
 

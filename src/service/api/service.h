@@ -53,6 +53,10 @@ class Service {
   // "GET /api/v1/tables", everything that is offered at any of them.
   std::vector<std::string> routes() const;
 
+  // Reads the TLS files again, for connections to come. When they can not be used it goes on with
+  // what it has.
+  Status ReloadTls();
+
   // From now on /readyz says that the process is about to end; everything else goes on.
   void BeginStop();
   // No new connections; requests under way are finished and streams ended.

@@ -50,6 +50,7 @@ Listener::Listener(asio::io_context& io, std::shared_ptr<Core> core, const Liste
     : io_(io),
       core_(std::move(core)),
       router_(options.router),
+      tls_files_(options.tls),
       tls_(std::move(tls)),
       acceptor_(asio::make_strand(io)) {}
 
@@ -87,6 +88,15 @@ Status Listener::Bind(const ListenAddress& address) {
 
 void Listener::Start() {
   asio::co_spawn(acceptor_.get_executor(), Run(shared_from_this()), asio::detached);
+}
+
+Status Listener::ReloadTls() {
+  if (!tls_files_) return Status::Ok();
+  OUTBOX_ASSIGN_OR_RETURN(auto tls, MakeTlsContext(*tls_files_));
+  asio::post(acceptor_.get_executor(), [self = shared_from_this(), tls = std::move(tls)]() mutable {
+    self->tls_ = std::move(tls);
+  });
+  return Status::Ok();
 }
 
 void Listener::Close() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "outbox/status.h"
@@ -21,6 +22,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
            std::shared_ptr<asio::ssl::context> tls);
 
   void Start();
+  // Reads the TLS files again, for connections to come; as it was when they can not be used. Any
+  // thread.
+  Status ReloadTls();
   // Any thread.
   void Close();
 
@@ -34,7 +38,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
   asio::io_context& io_;
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<const Router> router_;
-  const std::shared_ptr<asio::ssl::context> tls_;
+  const std::optional<TlsOptions> tls_files_;
+  std::shared_ptr<asio::ssl::context> tls_;  // of the acceptor's strand
   tcp::acceptor acceptor_;
   ListenAddress address_;
 };

@@ -127,6 +127,11 @@ ServerCounts Server::counts() const {
           .queued = core.workers.queued()};
 }
 
+Status Server::ReloadTls() {
+  for (const auto& listener : impl_->listeners()) OUTBOX_RETURN_IF_ERROR(listener->ReloadTls());
+  return Status::Ok();
+}
+
 Status Server::Stop(Deadline deadline) { return impl_->Stop(deadline); }
 
 }  // namespace outbox::service

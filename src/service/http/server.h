@@ -45,6 +45,10 @@ class Server {
 
   ServerCounts counts() const;
 
+  // Reads the TLS files again, for connections to come. When they can not be used it goes on with
+  // what it has. Any thread.
+  Status ReloadTls();
+
   // No new connections; requests under way are finished, streams ended, connections closed.
   // kDeadline when that took too long: what was left has been cut off, and a handler may still be
   // running. Any thread, once; afterwards only the destructor is of use.

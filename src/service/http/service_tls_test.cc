@@ -1,9 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <filesystem>
 
 #include "service/http/test_server.h"
 #include "tests/support/certificates.h"
+#include "tests/support/temp_folder.h"
 
 namespace outbox::service {
 namespace {
@@ -53,6 +54,52 @@ TEST_F(HttpServerTls, OldVersionsAreRefused) {
   EXPECT_FALSE(old.StartTls(Ca(), TLS1_1_VERSION));
   TestClient fine(server.port());
   EXPECT_TRUE(fine.StartTls(Ca(), TLS1_2_VERSION));
+}
+
+TEST_F(HttpServerTls, OnlySuitesWithForwardSecrecyAreOffered) {
+  TestServer server({}, Options());
+  for (const char* suite : {"AES128-SHA", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"}) {
+    TestClient weak(server.port());
+    EXPECT_FALSE(weak.StartTls(Ca(), TLS1_2_VERSION, suite)) << suite;
+  }
+  TestClient strong(server.port());
+  EXPECT_TRUE(strong.StartTls(Ca(), TLS1_2_VERSION, "ECDHE+AESGCM"));
+}
+
+// A certificate is renewed in place; connections that are open go on.
+TEST_F(HttpServerTls, ItsFilesAreReadAgain) {
+  outbox::testing::TempFolder folder;
+  const TlsOptions files{.certificate_file = folder.File("c.pem"),
+                         .key_file = folder.File("k.pem")};
+  const auto install = [&](const outbox::testing::Certificates& from) {
+    const auto replace = std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy_file(from.File("server.pem"), files.certificate_file, replace);
+    std::filesystem::copy_file(from.File("server.key"), files.key_file, replace);
+  };
+  install(certificates_);
+  const auto router = std::make_shared<Router>();
+  router->Add(Method::kGet, "/hello", [](const Request&) { return Response{.body = "hello"}; });
+  auto server = Server::Start({}, {{.router = router, .tls = files}});
+  ASSERT_OK(server);
+  const auto port = (*server)->addresses().at(0).port;
+  TestClient open(port);
+  ASSERT_TRUE(open.StartTls(Ca()));
+  EXPECT_EQ(open.Get("/hello").status, 200);
+
+  const outbox::testing::Certificates renewed;
+  ASSERT_TRUE(renewed.ok());
+  install(renewed);
+  ASSERT_OK((*server)->ReloadTls());
+  TestClient later(port);
+  EXPECT_TRUE(later.StartTls(renewed.File("ca.pem")));
+  EXPECT_EQ(later.Get("/hello").status, 200);
+  EXPECT_EQ(open.Get("/hello").status, 200);
+
+  std::filesystem::copy_file(certificates_.File("client.key"), files.key_file,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT((*server)->ReloadTls().message(), HasSubstr(files.key_file));
+  TestClient still(port);
+  EXPECT_TRUE(still.StartTls(renewed.File("ca.pem"))) << "what can not be used replaces nothing";
 }
 
 TEST_F(HttpServerTls, PlainTextAndSilenceAreClosed) {

@@ -60,12 +60,13 @@ class TestClient {
   int fd() const { return fd_; }
 
   // Trusts only what is in `ca_file`. `version_max` 0: the newest.
-  bool StartTls(const std::string& ca_file, int version_max = 0) {
+  bool StartTls(const std::string& ca_file, int version_max = 0, const char* ciphers = nullptr) {
     context_.reset(SSL_CTX_new(TLS_client_method()));
     if (version_max != 0) {
       SSL_CTX_set_security_level(context_.get(), 0);
       SSL_CTX_set_max_proto_version(context_.get(), version_max);
     }
+    if (ciphers != nullptr) SSL_CTX_set_cipher_list(context_.get(), ciphers);
     SSL_CTX_load_verify_locations(context_.get(), ca_file.c_str(), nullptr);
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
     ssl_.reset(SSL_new(context_.get()));

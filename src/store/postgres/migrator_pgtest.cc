@@ -340,6 +340,17 @@ TEST_F(MigratorTest, TheRecordsOfATableThatIsGoneCanBeForgotten) {
   EXPECT_THAT(*migrator_->Tables(Soon()), ElementsAre(kTable));
 }
 
+TEST_F(MigratorTest, AMissingSchemaIsNamedWithTheRemedy) {
+  EXPECT_THAT(OpenStore("shop.parcels").error().hint(),
+              AllOf(HasSubstr("no schema shop: CREATE SCHEMA shop"),
+                    HasSubstr("migrate up --table shop.parcels"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(
+      OpenStore("shop.orders_outbox").error().hint(),
+      AllOf(HasSubstr("CREATE SCHEMA shop"), HasSubstr(base::StrCat("or did you mean ", kTable))));
+  sql_->Run("CREATE SCHEMA shop");
+  EXPECT_THAT(OpenStore("shop.parcels").error().hint(), Not(HasSubstr("CREATE SCHEMA")));
+}
+
 TEST_F(MigratorTest, ADatabaseThatDoesNotCheckTextIsRefusedWithTheRemedy) {
   const std::string ascii = database_ + "_ascii";
   sql_->Run("CREATE DATABASE " + ascii + " TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'");

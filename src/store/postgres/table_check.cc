@@ -34,6 +34,7 @@ Result<TableSchema> ReadTableSchema(Connection& connection, const message::Table
   names.Text(table.schema()).Text(table.name());
   OUTBOX_ASSIGN_OR_RETURN(const Rows state, connection.Execute(kState, names, deadline));
   schema.exists = state.Bool(0, 0);
+  schema.has_schema = state.Bool(0, 2);
   std::vector<int> applied;
   if (state.Bool(0, 1)) {
     Params display;
@@ -95,7 +96,8 @@ Status RequireTable(Connection& connection, const message::TableName& table,
   if (!schema.ok()) return ExplainPermission(schema.error(), table);
   if (!schema->exists) {
     return Status::Permanent(Code::kNotFound, StrCat("table ", table.Display(), " does not exist"))
-        .WithHint(AbsentHint(table.Display(), ReadTables(connection, deadline)));
+        .WithHint(AbsentHint(table.Display(), ReadTables(connection, deadline),
+                             schema->has_schema ? "" : table.schema()));
   }
   OUTBOX_RETURN_IF_ERROR(RequireCurrent(*schema, table.Display()));
   Params params;
