@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "base/json_object.h"
 #include "cli/commands.h"
 #include "cli/database.h"
+#include "cli/fill_page.h"
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/status_style.h"
@@ -44,20 +44,6 @@ Result<store::ListFilter> MakeFilter(const ListFlags& options) {
   return filter;
 }
 
-// The store looks at a bounded number of rows in one call; a page is filled by as many as it takes.
-Result<store::ListPage> FillPage(store::InspectStore& store, const store::Scope& scope,
-                                 store::ListFilter filter) {
-  const Deadline deadline = CommandDeadline();
-  store::ListPage page;
-  do {
-    OUTBOX_ASSIGN_OR_RETURN(store::ListPage part, store.List(scope, filter, deadline));
-    filter.limit -= part.rows.size();
-    std::move(part.rows.begin(), part.rows.end(), std::back_inserter(page.rows));
-    page.next = filter.after = part.next;
-  } while (filter.limit > 0 && !page.next.empty());
-  return page;
-}
-
 void PrintJson(const store::ListPage& page) {
   std::vector<std::string> rows;
   for (const store::StoredMessage& row : page.rows) rows.push_back(ToJson(row, false));
@@ -68,7 +54,8 @@ void PrintJson(const store::ListPage& page) {
             << '\n';
 }
 
-void PrintTable(const store::ListPage& page) {
+void PrintTable(const FilledPage& filled) {
+  const store::ListPage& page = filled.page;
   Table table({{.title = "SEQ", .right = true, .leave_out = 8},
                {.title = "ID"},
                {.title = "STATUS", .leave_out = 1},
@@ -91,12 +78,14 @@ void PrintTable(const store::ListPage& page) {
                {waits ? FormatAge(row.message.available_at, now) : "", Style::kDim},
                {row.last_error}});
   }
-  if (table.empty() && IsTerminal(STDOUT_FILENO)) {
+  if (!table.empty() || !IsTerminal(STDOUT_FILENO)) {
+    std::cout << table.For(STDOUT_FILENO) << std::flush;
+  } else if (filled.whole) {
     std::cout << "no messages\n";
-    return;
   }
-  std::cout << table.For(STDOUT_FILENO) << std::flush;
-  if (!page.next.empty()) std::cerr << "more: --after " << page.next << '\n';
+  if (page.next.empty()) return;
+  std::cerr << (filled.whole ? "more" : "a part of the table was searched; search on")
+            << ": --after " << page.next << '\n';
 }
 
 Status Run(const ListFlags& options) {
@@ -106,8 +95,8 @@ Status Run(const ListFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const std::string table, TableToLookAt(*backend, options.table));
   OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(table, CommandDeadline()));
-  OUTBOX_ASSIGN_OR_RETURN(const auto page, FillPage(*store, scope, filter));
-  options.json ? PrintJson(page) : PrintTable(page);
+  OUTBOX_ASSIGN_OR_RETURN(const auto filled, FillPage(*store, scope, filter, CommandDeadline()));
+  options.json ? PrintJson(filled.page) : PrintTable(filled);
   return Status::Ok();
 }
 

@@ -157,7 +157,11 @@ std::string ListQuery::NextAfter(const StoredMessage& last) const {
 }
 
 std::string ListQuery::NextAfterEnd() const {
-  return end_ ? WritePosition(order_, *end_) : std::string();
+  if (!end_) return {};
+  // Nothing is delivered before it is created: what follows is too old.
+  const bool too_old = order_ == ListOrder::kDelivered && filter_.created_from &&
+                       end_->at < filter_.created_from->time_since_epoch().count();
+  return too_old ? std::string() : WritePosition(order_, *end_);
 }
 
 }  // namespace outbox::store::postgres
