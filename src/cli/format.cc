@@ -8,9 +8,9 @@ namespace outbox::cli {
 
 using std::chrono::milliseconds;
 
-std::string FormatCount(std::uint64_t count) {
+std::string FormatCount(std::uint64_t count, bool estimated) {
   const std::string digits = std::to_string(count);
-  std::string out;
+  std::string out = estimated ? "~" : "";
   for (std::size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
     out += digits[i];

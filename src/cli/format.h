@@ -10,8 +10,8 @@
 
 namespace outbox::cli {
 
-// "1,234,567".
-std::string FormatCount(std::uint64_t count);
+// "1,234,567"; an estimate is "~1,234,567".
+std::string FormatCount(std::uint64_t count, bool estimated = false);
 
 // The two largest units: "850ms", "12s", "3m 5s", "2h 10m", "4d 1h".
 std::string FormatSpan(std::chrono::milliseconds span);

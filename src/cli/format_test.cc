@@ -15,6 +15,7 @@ TEST(Format, CountsHaveSeparators) {
   EXPECT_EQ(FormatCount(999), "999");
   EXPECT_EQ(FormatCount(1'000), "1,000");
   EXPECT_EQ(FormatCount(1'234'567), "1,234,567");
+  EXPECT_EQ(FormatCount(1'234'567, true), "~1,234,567");
 }
 
 TEST(Format, SpansShowTheTwoLargestUnits) {

@@ -171,7 +171,7 @@ Result<std::string> CountLeft(store::Backend& backend, const std::string& table)
   OUTBOX_ASSIGN_OR_RETURN(const auto stats, store->Stats(store::Scope::All(), false, deadline));
   const auto left = static_cast<std::uint64_t>(stats.pending + stats.processing);
   if (left == 0) return std::string();
-  return StrCat(FormatCount(left), stats.capped ? "+" : "",
+  return StrCat(FormatCount(left, stats.live_estimated),
                 left == 1 ? " message is" : " messages are");
 }
 

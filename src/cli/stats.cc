@@ -24,20 +24,21 @@ struct StatsFlags {
 };
 
 std::vector<Cell> ToRow(const std::string& table, const store::TableStats& stats) {
-  const auto count = [](std::int64_t number) {
-    return FormatCount(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
+  const auto count = [](std::int64_t number, bool estimated) {
+    return FormatCount(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)), estimated);
   };
+  const auto live = [&](std::int64_t number) { return count(number, stats.live_estimated); };
   const auto alarming = [](std::int64_t number, Style style) {
     return number > 0 ? style : Style::kPlain;
   };
   return {{table},
-          {count(stats.pending) + (stats.capped ? "+" : "")},
-          {count(stats.due)},
-          {count(stats.retrying), alarming(stats.retrying, Style::kWarn)},
-          {count(stats.processing)},
-          {count(stats.stale), alarming(stats.stale, Style::kWarn)},
-          {count(stats.dead), alarming(stats.dead, Style::kBad)},
-          {base::StrCat(stats.delivered_exact ? "" : "~", count(stats.delivered))},
+          {live(stats.pending)},
+          {live(stats.due)},
+          {live(stats.retrying), alarming(stats.retrying, Style::kWarn)},
+          {live(stats.processing)},
+          {live(stats.stale), alarming(stats.stale, Style::kWarn)},
+          {count(stats.dead, stats.dead_estimated), alarming(stats.dead, Style::kBad)},
+          {count(stats.delivered, stats.delivered_estimated)},
           {stats.oldest_age ? FormatSpan(*stats.oldest_age) : ""}};
 }
 
@@ -87,7 +88,7 @@ void AddStats(CLI::App& app, Action& action) {
   auto options = std::make_shared<StatsFlags>();
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table; all when left out");
-  command->add_flag("--exact", options->exact, "Count delivered messages instead of estimating");
+  command->add_flag("--exact", options->exact, "Count everything instead of estimating");
   AddJsonFlag(*command, options->json);
   command->callback([&action, options] { action = [options] { return Run(*options); }; });
 }

@@ -31,7 +31,8 @@ TenantStats ToTenantStats(const TableStats& stats) noexcept {
           .failed = stats.retrying,
           .dead = stats.dead,
           .total = stats.pending + stats.processing + stats.delivered + stats.dead,
-          .capped = stats.capped || !stats.delivered_exact};
+          .capped = stats.capped || stats.live_estimated || stats.dead_estimated ||
+                    stats.delivered_estimated};
 }
 
 }  // namespace outbox::store

@@ -2,8 +2,8 @@
 // by the relay.
 //
 // Every call carries a Scope: in that of a tenant, other rows do not exist. Every query is served
-// by an index and bounded by a limit, so that it stays fast with ten million delivered rows; what
-// can not be (exact counts of history) is asked for explicitly.
+// by an index and bounded by a limit, so that it stays fast with ten million delivered rows; exact
+// counts of more than that have to be asked for.
 //
 // Threads: an instance is used by one thread at a time.
 #pragma once
@@ -72,9 +72,10 @@ struct NumberedPage {
 };
 
 struct TableStats {
-  // Live and dead rows are counted up to a limit, see `capped`. Delivered rows are the database's
-  // estimate unless an exact count was asked for; those of a tenant are counted up to a limit, and
-  // are at least `delivered` when that is not exact.
+  // Each count is exact up to a limit, some ten thousand rows, and an estimate above it, whose flag
+  // is then set. An estimate comes from a sample of the rows as they stand: with millions of rows
+  // it is off by a few per cent, more for what is rare. The counts of a tenant are never estimated;
+  // above their limit they are lower bounds, see `capped`.
   std::int64_t pending = 0;     // due or not
   std::int64_t due = 0;         // of those, available now; and deliveries that are, see below
   std::int64_t retrying = 0;    // of pending, with attempts behind them
@@ -82,9 +83,12 @@ struct TableStats {
   std::int64_t stale = 0;       // of those, with an expired lease
   std::int64_t dead = 0;
   std::int64_t delivered = 0;
-  bool delivered_exact = false;
-  bool capped = false;                                  // the counts above stopped at the limit
-  std::optional<std::chrono::milliseconds> oldest_age;  // of the oldest that is due
+  bool live_estimated = false;  // pending, due, retrying, processing and stale are
+  bool dead_estimated = false;
+  bool delivered_estimated = false;
+  bool capped = false;  // of a tenant: counting stopped somewhere, there is at least so much
+  // Of the oldest that could be claimed now: it is due, and nobody holds a lease of it.
+  std::optional<std::chrono::milliseconds> oldest_age;
   // A message that was split is `processing` until all its deliveries are decided. In the counts of
   // a whole table `due` and `oldest_age` are also about these, up to 1,000 for each destination, so
   // that one destination that stands still shows.

@@ -948,6 +948,23 @@ TEST_P(CliOnEveryDatabase, ListsByErrorTimeAndFailedState) {
                 "--error: goes with --all-dead or --all-failed");
 }
 
+TEST_P(CliOnEveryDatabase, StatsMarkExactlyTheFiguresThatAreEstimates) {
+  MigrateUp();
+  std::string lines;
+  for (int i = 0; i < 12'000; ++i) {
+    lines += base::StrCat(R"({"topic":")", kTopic, R"(","payload":{}})", "\n");
+  }
+  Ok({"enqueue", "--table", "orders_outbox"}, lines);
+  const Json stats = Stats();
+  EXPECT_EQ(stats.at("estimated"), Json({"pending", "due", "retrying", "processing", "stale"}));
+  EXPECT_NEAR(stats.at("pending").get<double>(), 12'000, 1'200);
+  const std::string figures = Ok({"stats"});
+  EXPECT_TRUE(std::regex_search(
+      figures, std::regex("\t~1[0-9],[0-9]{3}\t~1[0-9],[0-9]{3}\t~0\t~0\t~0\t0\t0\t")))
+      << figures;
+  EXPECT_THAT(Ok({"stats", "--exact"}), HasSubstr("\t12,000\t12,000\t0\t0\t0\t0\t0\t"));
+}
+
 TEST_P(CliOnEveryDatabase, ListAsksWhichOfSeveralTables) {
   MigrateUp("a_outbox");
   MigrateUp("b_outbox");

@@ -20,6 +20,6 @@ SELECT
   count(*),
   count(*) FILTER (WHERE status = 'dead'),
   (SELECT count(*) FROM delivered),
-  0::bigint,
-  (extract(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now())) * 1000)::bigint
+  (extract(epoch FROM now() - min(available_at) FILTER (
+    WHERE available_at <= now() AND (locked_until IS NULL OR locked_until < now()))) * 1000)::bigint
 FROM live

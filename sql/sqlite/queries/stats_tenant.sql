@@ -7,7 +7,8 @@ SELECT count(*),
   total(status = 'processing'),
   total(status = 'processing' AND locked_until <= {{now}}),
   total(status = 'dead'),
-  {{now}} - min(CASE WHEN available_at <= {{now}} THEN available_at END)
+  {{now}} - min(CASE WHEN available_at <= {{now}}
+    AND (locked_until IS NULL OR locked_until <= {{now}}) THEN available_at END)
 FROM (
   SELECT status, attempts, available_at, locked_until FROM {{table}}
   WHERE tenant_id = ?1 AND processed_at IS NULL

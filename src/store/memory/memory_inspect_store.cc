@@ -148,7 +148,7 @@ Result<std::vector<Attempt>> MemoryInspectStore::Attempts(const Scope& scope, co
 Result<TableStats> MemoryInspectStore::Stats(const Scope& scope, bool, Deadline) {
   const std::lock_guard lock(store_.mutex_);
   const Timestamp now = store_.Now();
-  TableStats stats{.delivered_exact = true, .oldest_age = {}};
+  TableStats stats;
   for (const auto& [seq, row] : store_.rows_) {
     if (!InScope(row, scope)) continue;
     const bool due = !row.processed_at && row.message.available_at <= now;
@@ -159,7 +159,7 @@ Result<TableStats> MemoryInspectStore::Stats(const Scope& scope, bool, Deadline)
     stats.stale += row.status == MessageStatus::kProcessing && row.locked_until < now;
     stats.dead += row.status == MessageStatus::kDead;
     stats.delivered += row.status == MessageStatus::kDelivered;
-    if (!due) continue;
+    if (!due || row.locked_until.value_or(Timestamp::min()) >= now) continue;
     const auto age =
         std::chrono::duration_cast<std::chrono::milliseconds>(now - row.message.available_at);
     stats.oldest_age = std::max(stats.oldest_age.value_or(age), age);

@@ -1,23 +1,20 @@
 #include "store/postgres/inspect_store.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "message/validate.h"
 #include "sql/postgres.h"
 #include "store/postgres/control_store.h"
 #include "store/postgres/list_query.h"
 #include "store/postgres/table_check.h"
+#include "store/stats_estimate.h"
 
 namespace outbox::store::postgres {
 namespace {
 
 namespace queries = sql::postgres;
 
-// Counts stop here: enough to say "a lot", in some ten milliseconds.
-constexpr std::int64_t kCountMax = 10'000;
-// Up to this many delivered rows are counted; beyond it the estimate of the planner is good enough.
-constexpr std::int64_t kDeliveredCountMax = 10'000;
 // Rows that a list looks at one by one in a call: some ten milliseconds.
 constexpr std::size_t kLookedAtMax = 10'000;
 // A tenant's rows that are not delivered are read to be counted, of the delivered only index
@@ -35,9 +32,30 @@ enum : int {
   kLive,
   kDead,
   kDelivered,
-  kRowsEstimate,
   kOldestAge,
+  // Of table_stats.sql only.
+  kLastAvailableAt,
+  kLastSeq,
+  kServerVersion,
 };
+
+// The columns of sample_pages.sql.
+enum : int {
+  kPages,
+  kPagesRead,
+  kSamplePending,
+  kSampleDue,
+  kSampleRetrying,
+  kSampleProcessing,
+  kSampleStale,
+  kSampleDead,
+  kSampleDelivered,
+  kFirstLive,
+  kLastLive,
+};
+
+// Ranges of ctids are read as such from here on.
+constexpr int kTidRangeVersion = 140'000;
 
 TableStats ReadStats(const Rows& rows) {
   TableStats stats;
@@ -52,6 +70,23 @@ TableStats ReadStats(const Rows& rows) {
     stats.oldest_age = std::chrono::milliseconds(rows.Int8(0, kOldestAge));
   }
   return stats;
+}
+
+StatsSample ReadSample(const Rows& rows) {
+  StatsSample sample;
+  sample.parts = rows.Int8(0, kPages);
+  sample.parts_read = rows.Int8(0, kPagesRead);
+  sample.step = sample.parts / std::max<std::int64_t>(sample.parts_read, 1) + 1;
+  sample.rows.pending = rows.Int8(0, kSamplePending);
+  sample.rows.due = rows.Int8(0, kSampleDue);
+  sample.rows.retrying = rows.Int8(0, kSampleRetrying);
+  sample.rows.processing = rows.Int8(0, kSampleProcessing);
+  sample.rows.stale = rows.Int8(0, kSampleStale);
+  sample.rows.dead = rows.Int8(0, kSampleDead);
+  sample.rows.delivered = rows.Int8(0, kSampleDelivered);
+  if (!rows.null(0, kFirstLive)) sample.first_live = rows.Int8(0, kFirstLive);
+  if (!rows.null(0, kLastLive)) sample.last_live = rows.Int8(0, kLastLive);
+  return sample;
 }
 
 // No limit where an exact count is asked for.
@@ -89,9 +124,10 @@ Attempt ReadAttempt(const Rows& rows, int row) {
 }  // namespace
 
 PostgresInspectStore::PostgresInspectStore(std::shared_ptr<const Address> address,
-                                           message::TableName table)
+                                           message::TableName table, StatsLimits limits)
     : table_(std::move(table)),
       table_display_(table_.Display()),
+      limits_(limits),
       connection_(std::move(address), Plans::kFresh) {}
 
 Status PostgresInspectStore::Check(Deadline deadline) {
@@ -103,20 +139,21 @@ Status PostgresInspectStore::Check(Deadline deadline) {
 Result<Rows> PostgresInspectStore::Ask(const Scope& scope, std::string_view sql,
                                        const Params& params, Deadline deadline) {
   static const Statement kBegin("BEGIN");
+  static const Statement kPinQuery(queries::kPinQuery);
   static const Statement kSetScope(queries::kSetScope);
   static const Statement kCommit("COMMIT");
+  if (!scope.tenant()) OUTBOX_RETURN_IF_ERROR(all_rows_);
   const Statement statement(table_, sql);
-  if (!scope.tenant()) {
-    OUTBOX_RETURN_IF_ERROR(all_rows_);
-    return connection_.Execute(statement, params, deadline);
-  }
   const Params none;
   Params tenant;
   tenant.UuidOrNull(scope.tenant());
-  const std::array<Connection::Step, 4> steps{
-      {{&kBegin, &none}, {&kSetScope, &tenant}, {&statement, &params}, {&kCommit, &none}}};
+  std::vector<Connection::Step> steps{{&kBegin, &none}, {&kPinQuery, &none}};
+  if (scope.tenant()) steps.push_back({&kSetScope, &tenant});
+  const std::size_t asked = steps.size();
+  steps.push_back({&statement, &params});
+  steps.push_back({&kCommit, &none});
   OUTBOX_ASSIGN_OR_RETURN(auto results, connection_.Pipeline(steps, deadline));
-  return std::move(results[2]);
+  return std::move(results[asked]);
 }
 
 Result<Rows> PostgresInspectStore::Do(const Scope& scope, const Change& change, Deadline deadline) {
@@ -249,25 +286,45 @@ Result<std::vector<Attempt>> PostgresInspectStore::Attempts(const Scope& scope, 
 }
 
 Result<TableStats> PostgresInspectStore::Stats(const Scope& scope, bool exact, Deadline deadline) {
-  const bool tenant = scope.tenant().has_value();
-  const std::int64_t delivered_max = tenant ? kTenantDeliveredCountMax : kDeliveredCountMax;
+  return scope.tenant() ? StatsOfTenant(scope, exact, deadline) : StatsOfTable(exact, deadline);
+}
+
+Result<TableStats> PostgresInspectStore::StatsOfTenant(const Scope& scope, bool exact,
+                                                       Deadline deadline) {
   Params params;
-  if (tenant) params.UuidOrNull(scope.tenant());
-  AddLimit(params, exact, tenant ? kTenantLiveCountMax : kCountMax);
-  AddLimit(params, exact, delivered_max + 1);
-  OUTBOX_ASSIGN_OR_RETURN(
-      const Rows rows,
-      Ask(scope, tenant ? queries::kTenantStats : queries::kTableStats, params, deadline));
+  params.UuidOrNull(scope.tenant());
+  AddLimit(params, exact, kTenantLiveCountMax);
+  AddLimit(params, exact, kTenantDeliveredCountMax);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(scope, queries::kTenantStats, params, deadline));
   TableStats stats = ReadStats(rows);
-  const std::int64_t live = rows.Int8(0, kLive);
-  stats.capped =
-      !exact && (tenant ? live >= kTenantLiveCountMax : std::max(live, stats.dead) >= kCountMax);
-  stats.delivered_exact = exact || stats.delivered <= delivered_max;
-  if (stats.delivered_exact) return stats;
-  stats.delivered =
-      tenant ? delivered_max
-             : std::max(stats.delivered, rows.Int8(0, kRowsEstimate) - live - stats.dead);
+  stats.capped = !exact && (rows.Int8(0, kLive) >= kTenantLiveCountMax ||
+                            stats.delivered >= kTenantDeliveredCountMax);
   return stats;
+}
+
+Result<TableStats> PostgresInspectStore::StatsOfTable(bool exact, Deadline deadline) {
+  const Scope all = Scope::All();
+  Params params;
+  AddLimit(params, exact, limits_.counted);
+  AddLimit(params, exact, limits_.counted);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(all, queries::kTableStats, params, deadline));
+  TableStats stats = ReadStats(rows);
+  if (exact) return stats;
+  stats.live_estimated = rows.Int8(0, kLive) >= limits_.counted;
+  stats.dead_estimated = stats.dead >= limits_.counted;
+  stats.delivered_estimated = stats.delivered >= limits_.counted;
+  const bool by_range = rows.Int4(0, kServerVersion) >= kTidRangeVersion;
+  return EstimateStats(stats, [&](const SampleRange& range) -> Result<StatsSample> {
+    Params sample;
+    sample.Int8(range.closer ? limits_.pages_closer : limits_.pages);
+    sample.Int8OrNull(range.from).Int8OrNull(range.until);
+    sample.TimeOrNull(rows.TimeOrNull(0, kLastAvailableAt));
+    sample.Int8(rows.null(0, kLastSeq) ? 0 : rows.Int8(0, kLastSeq));
+    OUTBOX_ASSIGN_OR_RETURN(
+        const Rows seen,
+        Ask(all, by_range ? queries::kSamplePages : queries::kSamplePages13, sample, deadline));
+    return ReadSample(seen);
+  });
 }
 
 Result<RepairResult> PostgresInspectStore::RepairOne(const Scope& scope, const Repair& repair,

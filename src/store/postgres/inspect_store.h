@@ -18,9 +18,17 @@
 
 namespace outbox::store::postgres {
 
+// How much work the counts of a table are: some ten milliseconds.
+struct StatsLimits {
+  std::int64_t counted = 10'000;  // rows of each kind that are counted; above it they are estimated
+  std::int64_t pages = 500;       // read for an estimate
+  std::int64_t pages_closer = 2'000;  // the same, where few rows of the first were live
+};
+
 class PostgresInspectStore final : public InspectStore {
  public:
-  PostgresInspectStore(std::shared_ptr<const Address> address, message::TableName table);
+  PostgresInspectStore(std::shared_ptr<const Address> address, message::TableName table,
+                       StatsLimits limits = {});
 
   Status Check(Deadline deadline);
 
@@ -59,12 +67,14 @@ class PostgresInspectStore final : public InspectStore {
     std::size_t (*changed)(const Rows&);  // how many rows it changed
   };
 
-  // Runs one statement in the scope.
+  // Runs one statement in the scope, planned by index.
   Result<Rows> Ask(const Scope& scope, std::string_view sql, const Params& params,
                    Deadline deadline);
   // The same for a change, with its record in the same transaction.
   Result<Rows> Do(const Scope& scope, const Change& change, Deadline deadline);
   Result<Rows> DoInTransaction(const Scope& scope, const Change& change, Deadline deadline);
+  Result<TableStats> StatsOfTable(bool exact, Deadline deadline);
+  Result<TableStats> StatsOfTenant(const Scope& scope, bool exact, Deadline deadline);
   Result<std::optional<ListPosition>> FindPlace(const Scope& scope, const ListQuery& query,
                                                 std::size_t rows, Deadline deadline);
   Result<ListPage> ReadPage(const Scope& scope, const ListQuery& query, std::size_t limit,
@@ -76,6 +86,7 @@ class PostgresInspectStore final : public InspectStore {
 
   const message::TableName table_;
   const std::string table_display_;
+  const StatsLimits limits_;
   Connection connection_;
   // Why this role may not ask in everybody's scope; a role without that right still sees what it
   // names a tenant for.

@@ -51,6 +51,10 @@ Params& Params::Int8(std::int64_t value) {
   return End();
 }
 
+Params& Params::Int8OrNull(std::optional<std::int64_t> value) {
+  return value ? Int8(*value) : Null();
+}
+
 Params& Params::Int2(std::int16_t value) {
   Begin();
   wire::Put(bytes_, value);

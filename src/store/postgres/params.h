@@ -31,6 +31,7 @@ class Params {
   Params& BoolOrNull(std::optional<bool> value);
   Params& Int2(std::int16_t value);
   Params& Int8(std::int64_t value);
+  Params& Int8OrNull(std::optional<std::int64_t> value);
   Params& Int4(std::optional<int> value);
   Params& Text(std::string_view value);
   Params& TextOrNull(const std::optional<std::string>& value);

@@ -9,21 +9,22 @@
 #include "store/sqlite/repair_query.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/table.h"
+#include "store/stats_estimate.h"
 
 namespace outbox::store::sqlite {
 namespace {
 
-// Counts stop here, as PostgreSQL's do: some ten milliseconds of reading.
-constexpr std::int64_t kCountedMax = 10'000;
 // A tenant's delivered messages are counted by index alone.
 constexpr std::int64_t kTenantCountedMax = 100'000;
 constexpr std::int64_t kDeliveriesCountedMax = 1'000;  // of each destination
 constexpr std::int64_t kUnlimited = -1;
+// Sequence numbers that a sample reads in a row: a page or two of the file.
+constexpr std::int64_t kRunLength = 50;
 
 class SqliteInspectStore final : public InspectStore {
  public:
-  SqliteInspectStore(const std::string& path, message::TableName table)
-      : table_(std::move(table)), connection_(path) {}
+  SqliteInspectStore(const std::string& path, message::TableName table, StatsLimits limits)
+      : table_(std::move(table)), limits_(limits), connection_(path) {}
 
   Result<ListPage> List(const Scope& scope, const ListFilter& filter, Deadline deadline) override {
     return connection_.Use(deadline,
@@ -135,32 +136,70 @@ class SqliteInspectStore final : public InspectStore {
     ReadLive(live, stats);
     stats.dead = live.Int(6);
     if (!live.IsNull(7)) stats.oldest_age = std::chrono::milliseconds(live.Int(7));
-    stats.capped = !exact && live.Int(0) == kTenantCountedMax;
+    const bool live_capped = live.Int(0) == kTenantCountedMax;
     OUTBOX_ASSIGN_OR_RETURN(Query delivered,
                             connection.Prepare(Render(table_, sql::sqlite::kStatsTenantDelivered)));
     OUTBOX_RETURN_IF_ERROR(delivered.Bind(1, tenant).Bind(2, cap).Step().error());
     stats.delivered = delivered.Int(0);
-    stats.delivered_exact = exact || stats.delivered < kTenantCountedMax;
+    stats.capped = !exact && (live_capped || stats.delivered == kTenantCountedMax);
     return stats;
   }
 
   Result<TableStats> StatsOn(Connection& connection, bool exact) {
-    const std::int64_t cap = exact ? kUnlimited : kCountedMax;
+    const std::int64_t cap = exact ? kUnlimited : limits_.counted;
     TableStats stats;
     OUTBOX_ASSIGN_OR_RETURN(const std::int64_t live, CountLive(connection, cap, stats));
     OUTBOX_ASSIGN_OR_RETURN(stats.dead, Number(connection, sql::sqlite::kStatsDead, cap));
-    stats.capped = !exact && std::max(live, stats.dead) == kCountedMax;
-
     OUTBOX_ASSIGN_OR_RETURN(stats.delivered, Number(connection, sql::sqlite::kStatsDelivered, cap));
-    stats.delivered_exact = exact || stats.delivered < kCountedMax;
-    if (!stats.delivered_exact) {
-      OUTBOX_ASSIGN_OR_RETURN(const std::int64_t range,
-                              Number(connection, sql::sqlite::kStatsSeqRange, std::nullopt));
-      stats.delivered = std::max(stats.delivered, range - live - stats.dead);
-    }
     OUTBOX_RETURN_IF_ERROR(ReadOldestAge(connection, stats));
     OUTBOX_RETURN_IF_ERROR(AddDeliveries(connection, exact, stats));
-    return stats;
+    if (exact) return stats;
+    stats.live_estimated = live == cap;
+    stats.dead_estimated = stats.dead == cap;
+    stats.delivered_estimated = stats.delivered == cap;
+    return EstimateStats(stats,
+                         [&](const SampleRange& range) { return LookAt(connection, range, live); });
+  }
+
+  Result<StatsSample> LookAt(Connection& connection, const SampleRange& range,
+                             std::int64_t counted) {
+    OUTBOX_ASSIGN_OR_RETURN(Query all,
+                            connection.Prepare(Render(table_, sql::sqlite::kStatsSeqRange)));
+    OUTBOX_RETURN_IF_ERROR(all.Step().error());
+    const std::int64_t end =
+        std::min(all.Int(0) + all.Int(1), range.until.value_or(all.Int(0) + all.Int(1)));
+    const std::int64_t first = std::max(all.Int(0), range.from.value_or(all.Int(0)));
+    StatsSample sample{.parts = std::max<std::int64_t>(end - first, 0)};
+    std::int64_t runs = range.closer ? limits_.runs_closer : limits_.runs;
+    std::int64_t length = kRunLength;
+    if (sample.parts <= runs * length) {
+      runs = 1;
+      length = sample.parts;
+    }
+    sample.parts_read = runs * length;
+    sample.step = sample.parts / runs;
+    OUTBOX_ASSIGN_OR_RETURN(Query last,
+                            connection.Prepare(Render(table_, sql::sqlite::kStatsLastCounted)));
+    OUTBOX_ASSIGN_OR_RETURN(const bool found, last.Bind(1, counted).Step());
+    OUTBOX_ASSIGN_OR_RETURN(Query query,
+                            connection.Prepare(Render(table_, sql::sqlite::kStatsSample)));
+    query.Bind(1, runs).Bind(2, length).Bind(3, first).Bind(4, sample.parts);
+    OUTBOX_RETURN_IF_ERROR(
+        query.Bind(5, found ? last.Int(0) : 0).Bind(6, found ? last.Int(1) : 0).Step().error());
+    ReadSample(query, sample);
+    return sample;
+  }
+
+  static void ReadSample(const Query& query, StatsSample& sample) {
+    sample.rows.pending = query.Int(0);
+    sample.rows.due = query.Int(1);
+    sample.rows.retrying = query.Int(2);
+    sample.rows.processing = query.Int(3);
+    sample.rows.stale = query.Int(4);
+    sample.rows.dead = query.Int(5);
+    sample.rows.delivered = query.Int(6);
+    if (!query.IsNull(7)) sample.first_live = query.Int(7);
+    if (!query.IsNull(8)) sample.last_live = query.Int(8);
   }
 
   Result<std::int64_t> CountLive(Connection& connection, std::int64_t cap, TableStats& stats) {
@@ -209,19 +248,21 @@ class SqliteInspectStore final : public InspectStore {
   }
 
   message::TableName table_;
+  const StatsLimits limits_;
   ConnectionSlot connection_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<InspectStore>> OpenInspectStore(const std::string& path,
-                                                       const std::string& table,
-                                                       Deadline deadline) {
+                                                       const std::string& table, Deadline deadline,
+                                                       StatsLimits limits) {
   OUTBOX_ASSIGN_OR_RETURN(message::TableName name, ParseTable(table));
   OUTBOX_ASSIGN_OR_RETURN(const auto connection,
                           Connection::Open(path, OpenMode::kExisting, deadline));
   OUTBOX_RETURN_IF_ERROR(CheckUsable(*connection, name));
-  return std::unique_ptr<InspectStore>(std::make_unique<SqliteInspectStore>(path, std::move(name)));
+  return std::unique_ptr<InspectStore>(
+      std::make_unique<SqliteInspectStore>(path, std::move(name), limits));
 }
 
 }  // namespace outbox::store::sqlite

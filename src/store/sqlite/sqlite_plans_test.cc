@@ -74,6 +74,8 @@ TEST(Plans, UseTheIndexTheQueryNames) {
       {sql::sqlite::kStatsDead, "orders_outbox_claim"},
       {sql::sqlite::kStatsDelivered, "orders_outbox_processed"},
       {sql::sqlite::kStatsOldest, "orders_outbox_claim"},
+      {sql::sqlite::kStatsLastCounted, "orders_outbox_claim"},
+      {sql::sqlite::kStatsSample, "SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
       {sql::sqlite::kStatsDeliveries, "orders_outbox_delivery_claim"},
       {sql::sqlite::kTargetIds, "orders_outbox_id"},
       {sql::sqlite::kTargetFiltered, "orders_outbox_claim"},
