@@ -212,9 +212,9 @@ TEST_P(ServiceTest, MetricsCountKnownTrafficExactly) {
   const std::string table = StrCat("table=\"", Named(*stage), "\"");
   const std::string topic = StrCat(table, ",topic=\"", kServedTopic, "\"");
   const std::map<std::string, double> expected{
-      {StrCat("outbox_dispatch_total{result=\"delivered\",", topic, "}"), 17},
-      {StrCat("outbox_dispatch_total{result=\"retry\",", topic, "}"), 7},
-      {StrCat("outbox_dispatch_total{result=\"rejected\",", topic, "}"), 3},
+      {StrCat("outbox_dispatch_total{result=\"success\",", topic, "}"), 17},
+      {StrCat("outbox_dispatch_failures_total{reason=\"retry\",", topic, "}"), 7},
+      {StrCat("outbox_dispatch_failures_total{reason=\"rejected\",", topic, "}"), 3},
       {StrCat("outbox_dead_total{", topic, "}"), 3},
       {StrCat("outbox_settled_total{result=\"delivered\",sink=\"default\",", table, "}"), 17},
       {StrCat("outbox_settled_total{result=\"retry\",sink=\"default\",", table, "}"), 7},

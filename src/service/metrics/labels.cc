@@ -28,11 +28,24 @@ std::string CleanLabel(std::string_view value) {
   return base::CleanError(value, kLabelBytesMax);
 }
 
-bool TopicLabels::Admit(std::string_view topic) {
-  if (admitted_.contains(topic)) return true;
-  if (admitted_.size() >= topics_max_) return false;
-  admitted_.emplace(topic);
-  return true;
+TopicLabels::Place TopicLabels::Admit(std::string_view topic, Time now) {
+  if (const auto found = seen_.find(topic); found != seen_.end()) {
+    found->second = now;
+    return {.admitted = true, .lost_by = {}};
+  }
+  Place place{.admitted = true, .lost_by = {}};
+  if (seen_.size() >= topics_max_) {
+    if (topics_max_ == 0 || now < next_look_) return {};
+    const auto oldest =
+        std::min_element(seen_.begin(), seen_.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    next_look_ = oldest->second + kUnseenMax;
+    if (now < next_look_) return {};
+    place.lost_by = oldest->first;
+    seen_.erase(oldest);
+  }
+  seen_.emplace(topic, now);
+  return place;
 }
 
 }  // namespace outbox::service

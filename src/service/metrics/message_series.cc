@@ -21,36 +21,45 @@ const prometheus::Histogram::BucketBoundaries& DelayBuckets() {
   return kBuckets;
 }
 
-std::size_t Index(DispatchResult result) { return static_cast<std::size_t>(result); }
+// The words of the label `result`.
+constexpr std::size_t kSuccess = 0;
+constexpr std::size_t kFailure = 1;
+constexpr std::array<const char*, 2> kResultNames{"success", "failure"};
+
+template <typename Metric>
+void RemoveFrom(prometheus::Family<Metric>& family, Metric* series) {
+  if (series != nullptr) family.Remove(series);
+}
 
 }  // namespace
 
-DispatchResult DispatchResultOf(Disposition disposition) noexcept {
+std::optional<FailureReason> FailureReasonOf(Disposition disposition) noexcept {
   switch (disposition) {
-    case Disposition::kNone: return DispatchResult::kDelivered;
+    case Disposition::kNone: return std::nullopt;
     case Disposition::kRetry:
-    case Disposition::kInDoubt: return DispatchResult::kRetry;
-    case Disposition::kPermanent: return DispatchResult::kRejected;
-    case Disposition::kSinkDown: return DispatchResult::kSinkDown;
+    case Disposition::kInDoubt: return FailureReason::kRetry;
+    case Disposition::kPermanent: return FailureReason::kRejected;
+    case Disposition::kSinkDown: return FailureReason::kSinkDown;
   }
-  return DispatchResult::kRetry;
+  return FailureReason::kRetry;
 }
 
-std::string_view ToString(DispatchResult result) noexcept {
-  switch (result) {
-    case DispatchResult::kDelivered: return "delivered";
-    case DispatchResult::kRetry: return "retry";
-    case DispatchResult::kRejected: return "rejected";
-    case DispatchResult::kSinkDown: return "sink_down";
+std::string_view ToString(FailureReason reason) noexcept {
+  switch (reason) {
+    case FailureReason::kRetry: return "retry";
+    case FailureReason::kRejected: return "rejected";
+    case FailureReason::kSinkDown: return "sink_down";
   }
   return "retry";
 }
 
-MessageSeries::MessageSeries(prometheus::Registry& registry, std::size_t topics_max)
+MessageSeries::MessageSeries(prometheus::Registry& registry, std::size_t topics_max, Clock clock)
     : enqueue_total_(AddCounter(registry, "outbox_enqueue_total",
                                 "Messages that this process wrote, duplicates not counted.")),
       dispatch_total_(AddCounter(registry, "outbox_dispatch_total",
                                  "Answers of the sink, one for each message of each attempt.")),
+      dispatch_failures_total_(AddCounter(registry, "outbox_dispatch_failures_total",
+                                          "Answers of the sink that were failures, by reason.")),
       dead_total_(AddCounter(registry, "outbox_dead_total",
                              "Messages that became dead; with routes, deliveries.")),
       lease_lost_total_(AddCounter(registry, "outbox_lease_lost_total",
@@ -59,68 +68,55 @@ MessageSeries::MessageSeries(prometheus::Registry& registry, std::size_t topics_
                                      "Time of the sink's call that a message was part of.")),
       publish_delay_(AddHistogram(registry, "outbox_publish_delay_seconds",
                                   "Time from a message's created_at to its confirmation.")),
+      clock_(clock ? std::move(clock) : Clock(std::chrono::steady_clock::now)),
       topic_labels_(topics_max) {}
 
 void MessageSeries::Dispatched(const Message& message, const Status& result,
                                RelayObserver::Duration took, Timestamp now) {
-  const DispatchSeries series = FindDispatch(message, DispatchResultOf(result.disposition()));
-  series.count.Increment();
-  series.latency.Observe(Seconds(took));
-  if (!result.ok()) return;
-  // The two clocks are different machines'.
-  const auto delay = std::max(now - message.created_at, Timestamp::duration::zero());
-  series.publish_delay.Observe(std::chrono::duration<double>(delay).count());
-}
-
-void MessageSeries::Dead(const Message& message) {
-  prometheus::Counter* dead = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    Table& table = TableOf(message.table);
-    Topic& topic = TopicOf(table, message.topic);
-    if (topic.dead == nullptr) AddDispatch(table, topic);
-    dead = topic.dead;
-  }
-  dead->Increment();
-}
-
-void MessageSeries::LeaseLost(const Message& message) {
-  prometheus::Counter* lost = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    lost = TableOf(message.table).lease_lost;
-  }
-  lost->Increment();
-}
-
-void MessageSeries::Enqueued(std::string_view table, std::string_view topic) {
-  prometheus::Counter* enqueued = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    Table& of_table = TableOf(table);
-    Topic& of_topic = TopicOf(of_table, topic);
-    if (of_topic.enqueued == nullptr) {
-      of_topic.enqueued =
-          &enqueue_total_.Add({{"table", of_table.label}, {"topic", of_topic.label}});
-    }
-    enqueued = of_topic.enqueued;
-  }
-  enqueued->Increment();
-}
-
-MessageSeries::DispatchSeries MessageSeries::FindDispatch(const Message& message,
-                                                          DispatchResult result) {
+  const auto reason = FailureReasonOf(result.disposition());
+  const std::size_t outcome = reason ? kFailure : kSuccess;
   const std::lock_guard lock(mutex_);
   Table& table = TableOf(message.table);
   Topic& topic = TopicOf(table, message.topic);
   if (topic.dead == nullptr) AddDispatch(table, topic);
-  prometheus::Histogram*& latency = topic.latency[Index(result)];
+  prometheus::Histogram*& latency = topic.latency[outcome];
   if (latency == nullptr) {
     latency = &dispatch_latency_.Add(
-        {{"table", table.label}, {"topic", topic.label}, {"result", std::string(ToString(result))}},
+        {{"table", table.label}, {"topic", topic.label}, {"result", kResultNames[outcome]}},
         LatencyBuckets());
   }
-  return {*topic.dispatched[Index(result)], *latency, *table.publish_delay};
+  topic.dispatched[outcome]->Increment();
+  latency->Observe(Seconds(took));
+  if (reason) {
+    topic.failures[static_cast<std::size_t>(*reason)]->Increment();
+    return;
+  }
+  // The two clocks are different machines'.
+  const auto delay = std::max(now - message.created_at, Timestamp::duration::zero());
+  table.publish_delay->Observe(std::chrono::duration<double>(delay).count());
+}
+
+void MessageSeries::Dead(const Message& message) {
+  const std::lock_guard lock(mutex_);
+  Table& table = TableOf(message.table);
+  Topic& topic = TopicOf(table, message.topic);
+  if (topic.dead == nullptr) AddDispatch(table, topic);
+  topic.dead->Increment();
+}
+
+void MessageSeries::LeaseLost(const Message& message) {
+  const std::lock_guard lock(mutex_);
+  TableOf(message.table).lease_lost->Increment();
+}
+
+void MessageSeries::Enqueued(std::string_view table, std::string_view topic) {
+  const std::lock_guard lock(mutex_);
+  Table& of_table = TableOf(table);
+  Topic& of_topic = TopicOf(of_table, topic);
+  if (of_topic.enqueued == nullptr) {
+    of_topic.enqueued = &enqueue_total_.Add({{"table", of_table.label}, {"topic", of_topic.label}});
+  }
+  of_topic.enqueued->Increment();
 }
 
 MessageSeries::Table& MessageSeries::TableOf(std::string_view table) {
@@ -134,10 +130,12 @@ MessageSeries::Table& MessageSeries::TableOf(std::string_view table) {
 }
 
 MessageSeries::Topic& MessageSeries::TopicOf(Table& table, std::string_view topic) {
+  const TopicLabels::Place place = topic_labels_.Admit(topic, clock_());
+  if (place.lost_by) Forget(*place.lost_by);
+  if (!place.admitted) return table.other;
   if (const auto found = table.topics.find(topic); found != table.topics.end()) {
     return found->second;
   }
-  if (!topic_labels_.Admit(topic)) return table.other;
   Topic& added = table.topics[std::string(topic)];
   added.label = CleanLabel(topic);
   return added;
@@ -146,10 +144,31 @@ MessageSeries::Topic& MessageSeries::TopicOf(Table& table, std::string_view topi
 void MessageSeries::AddDispatch(const Table& table, Topic& topic) {
   const prometheus::Labels labels{{"table", table.label}, {"topic", topic.label}};
   topic.dead = &dead_total_.Add(labels);
-  for (std::size_t i = 0; i < kDispatchResults; ++i) {
+  for (std::size_t i = 0; i < kResults; ++i) {
     prometheus::Labels with_result = labels;
-    with_result.emplace("result", ToString(static_cast<DispatchResult>(i)));
+    with_result.emplace("result", kResultNames[i]);
     topic.dispatched[i] = &dispatch_total_.Add(with_result);
+  }
+  for (std::size_t i = 0; i < kFailureReasons; ++i) {
+    prometheus::Labels with_reason = labels;
+    with_reason.emplace("reason", ToString(static_cast<FailureReason>(i)));
+    topic.failures[i] = &dispatch_failures_total_.Add(with_reason);
+  }
+}
+
+void MessageSeries::Forget(const std::string& topic) {
+  for (auto& [name, table] : tables_) {
+    const auto found = table.topics.find(topic);
+    if (found == table.topics.end()) continue;
+    const Topic& series = found->second;
+    RemoveFrom(enqueue_total_, series.enqueued);
+    RemoveFrom(dead_total_, series.dead);
+    for (prometheus::Counter* counter : series.dispatched) RemoveFrom(dispatch_total_, counter);
+    for (prometheus::Histogram* latency : series.latency) RemoveFrom(dispatch_latency_, latency);
+    for (prometheus::Counter* counter : series.failures) {
+      RemoveFrom(dispatch_failures_total_, counter);
+    }
+    table.topics.erase(found);
   }
 }
 

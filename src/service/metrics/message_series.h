@@ -1,7 +1,8 @@
 // MessageSeries: what is counted for single messages, by table and topic.
 //
-// The one place where metrics cost something for each message: a look-up in two hash tables under a
-// mutex that is held for nothing else, then increments without it.
+// The one place where metrics cost something for each message: a look-up and increments under a
+// mutex that is held for nothing else. A topic that lost its place (TopicLabels) takes its series
+// along.
 //
 // Threads: any.
 #pragma once
@@ -12,10 +13,12 @@
 #include <prometheus/registry.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,17 +30,20 @@
 
 namespace outbox::service {
 
-// What the sink answered for a message; what the database recorded in the end is RelaySeries'.
-enum class DispatchResult : std::uint8_t { kDelivered, kRetry, kRejected, kSinkDown };
-inline constexpr std::size_t kDispatchResults = 4;
+// Why a sink did not take a message; what the database recorded in the end is RelaySeries'.
+enum class FailureReason : std::uint8_t { kRetry, kRejected, kSinkDown };
+inline constexpr std::size_t kFailureReasons = 3;
 
-DispatchResult DispatchResultOf(Disposition disposition) noexcept;
-std::string_view ToString(DispatchResult result) noexcept;
+// Nothing for a message that was delivered.
+std::optional<FailureReason> FailureReasonOf(Disposition disposition) noexcept;
+std::string_view ToString(FailureReason reason) noexcept;
 
 class MessageSeries {
  public:
-  // `registry` outlives it.
-  MessageSeries(prometheus::Registry& registry, std::size_t topics_max);
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  // `registry` outlives it. Without a clock it is the system's.
+  MessageSeries(prometheus::Registry& registry, std::size_t topics_max, Clock clock = nullptr);
 
   // `now` is when the sink answered, by the wall clock.
   void Dispatched(const Message& message, const Status& result, RelayObserver::Duration took,
@@ -56,13 +62,17 @@ class MessageSeries {
   template <typename Value>
   using TextMap = std::unordered_map<std::string, Value, Hash, std::equal_to<>>;
 
+  // "success" and "failure".
+  static constexpr std::size_t kResults = 2;
+
   // The series of one topic of one table, made when they are first needed.
   struct Topic {
     std::string label;
     prometheus::Counter* enqueued = nullptr;
     prometheus::Counter* dead = nullptr;
-    std::array<prometheus::Counter*, kDispatchResults> dispatched{};
-    std::array<prometheus::Histogram*, kDispatchResults> latency{};
+    std::array<prometheus::Counter*, kResults> dispatched{};
+    std::array<prometheus::Histogram*, kResults> latency{};
+    std::array<prometheus::Counter*, kFailureReasons> failures{};
   };
   struct Table {
     std::string label;
@@ -71,27 +81,22 @@ class MessageSeries {
     TextMap<Topic> topics;
     Topic other;
   };
-  struct DispatchSeries {
-    prometheus::Counter& count;
-    prometheus::Histogram& latency;
-    prometheus::Histogram& publish_delay;
-  };
-
-  DispatchSeries FindDispatch(const Message& message, DispatchResult result);
-
   // With mutex_ held.
   Table& TableOf(std::string_view table);
   Topic& TopicOf(Table& table, std::string_view topic);
   // So that rates see the first failure and the first dead one, they begin at 0.
   void AddDispatch(const Table& table, Topic& topic);
+  void Forget(const std::string& topic);
 
   prometheus::Family<prometheus::Counter>& enqueue_total_;
   prometheus::Family<prometheus::Counter>& dispatch_total_;
+  prometheus::Family<prometheus::Counter>& dispatch_failures_total_;
   prometheus::Family<prometheus::Counter>& dead_total_;
   prometheus::Family<prometheus::Counter>& lease_lost_total_;
   prometheus::Family<prometheus::Histogram>& dispatch_latency_;
   prometheus::Family<prometheus::Histogram>& publish_delay_;
 
+  const Clock clock_;
   std::mutex mutex_;
   TopicLabels topic_labels_;  // guarded by mutex_
   TextMap<Table> tables_;     // guarded by mutex_; as many as there are outbox tables

@@ -39,11 +39,11 @@ void Sort(Families& families) {
 }  // namespace
 
 struct MetricsObserver::Series {
-  explicit Series(const MetricsOptions& options)
-      : messages(registry, options.topics_max),
+  Series(const MetricsOptions& options, const Clock& clock)
+      : messages(registry, options.topics_max, clock),
         relays(registry),
         http(registry),
-        tables(options.sample_interval) {
+        tables(options.sample_interval, clock) {
     prometheus::BuildGauge()
         .Name("outbox_build_info")
         .Help("1; the version is a label.")
@@ -61,8 +61,8 @@ struct MetricsObserver::Series {
   ProcessCollector process;
 };
 
-MetricsObserver::MetricsObserver(const MetricsOptions& options)
-    : series_(std::make_unique<Series>(options)) {}
+MetricsObserver::MetricsObserver(const MetricsOptions& options, const Clock& clock)
+    : series_(std::make_unique<Series>(options, clock)) {}
 
 MetricsObserver::~MetricsObserver() = default;
 

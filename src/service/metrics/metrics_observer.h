@@ -15,7 +15,9 @@
 // Threads: any. Shared with the relays, which may outlive the service.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +34,10 @@ class MetricsObserver final : public RelayObserver, public EnqueueObserver {
  public:
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-  explicit MetricsObserver(const MetricsOptions& options = {});
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  // Without a clock it is the system's.
+  explicit MetricsObserver(const MetricsOptions& options = {}, const Clock& clock = nullptr);
   ~MetricsObserver() override;
 
   // All metrics in Prometheus' text format, families and series in a fixed order. Reads /proc, and

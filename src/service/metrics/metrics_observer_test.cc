@@ -33,6 +33,10 @@ Labels Dispatched(const std::string& topic, const std::string& result) {
   return {{"table", kOrders}, {"topic", topic}, {"result", result}};
 }
 
+Labels Failed(const std::string& topic, const std::string& reason) {
+  return {{"table", kOrders}, {"topic", topic}, {"reason", reason}};
+}
+
 TEST(MetricsObserver, HasTheNamesTypesAndLabelsThatWereAskedFor) {
   const Scrape scrape(testing::ExpositionOfEveryEvent());
   const auto labels = scrape.family_labels();
@@ -45,6 +49,7 @@ TEST(MetricsObserver, HasTheNamesTypesAndLabelsThatWereAskedFor) {
   expect("outbox_enqueue_total", "counter", {"table", "topic"});
   expect("outbox_dispatch_total", "counter", {"table", "topic", "result"});
   expect("outbox_dead_total", "counter", {"table", "topic"});
+  expect("outbox_dispatch_failures_total", "counter", {"table", "topic", "reason"});
   expect("outbox_dispatch_latency_seconds", "histogram", {"table", "topic", "result"});
   expect("outbox_publish_delay_seconds", "histogram", {"table"});
   for (const auto* name : {"outbox_pending", "outbox_locked", "outbox_relay_leader",
@@ -67,20 +72,22 @@ TEST(MetricsObserver, CountsTheSinksAnswersByWhatTheyMean) {
   metrics.OnPublished(message, Status::SinkDown("away"), 1ms);
   const Scrape scrape = ScrapeOf(metrics);
   EXPECT_THAT(scrape.All("outbox_dispatch_total"),
-              UnorderedElementsAre(Pair(Dispatched(kCreated, "delivered"), 2),
-                                   Pair(Dispatched(kCreated, "retry"), 2),
-                                   Pair(Dispatched(kCreated, "rejected"), 1),
-                                   Pair(Dispatched(kCreated, "sink_down"), 1)));
+              UnorderedElementsAre(Pair(Dispatched(kCreated, "success"), 2),
+                                   Pair(Dispatched(kCreated, "failure"), 4)));
+  EXPECT_THAT(scrape.All("outbox_dispatch_failures_total"),
+              UnorderedElementsAre(Pair(Failed(kCreated, "retry"), 2),
+                                   Pair(Failed(kCreated, "rejected"), 1),
+                                   Pair(Failed(kCreated, "sink_down"), 1)));
   const auto count = [&](const std::string& result) {
     return scrape.Find("outbox_dispatch_latency_seconds_count", Dispatched(kCreated, result));
   };
-  EXPECT_THAT(count("delivered"), Optional(2));
-  EXPECT_THAT(count("retry"), Optional(2));
+  EXPECT_THAT(count("success"), Optional(2));
+  EXPECT_THAT(count("failure"), Optional(4));
   const auto sum =
-      scrape.Find("outbox_dispatch_latency_seconds_sum", Dispatched(kCreated, "delivered"));
+      scrape.Find("outbox_dispatch_latency_seconds_sum", Dispatched(kCreated, "success"));
   ASSERT_TRUE(sum.has_value());
   EXPECT_NEAR(*sum, 0.04, 1e-9);
-  Labels bucket = Dispatched(kCreated, "delivered");
+  Labels bucket = Dispatched(kCreated, "success");
   bucket["le"] = "0.01";
   EXPECT_THAT(scrape.Find("outbox_dispatch_latency_seconds_bucket", bucket), Optional(0));
   bucket["le"] = "0.025";
@@ -91,7 +98,9 @@ TEST(MetricsObserver, CountersOfATopicBeginAtZero) {
   MetricsObserver metrics;
   metrics.OnPublished(MessageOf(kOrders, kCreated), Status::Ok(), 1ms);
   const Scrape scrape = ScrapeOf(metrics);
-  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched(kCreated, "rejected")), Optional(0));
+  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched(kCreated, "failure")), Optional(0));
+  EXPECT_THAT(scrape.Find("outbox_dispatch_failures_total", Failed(kCreated, "rejected")),
+              Optional(0));
   EXPECT_THAT(scrape.Find("outbox_dead_total", {{"table", kOrders}, {"topic", kCreated}}),
               Optional(0));
   EXPECT_THAT(scrape.Find("outbox_lease_lost_total", {{"table", kOrders}}), Optional(0));
@@ -135,16 +144,42 @@ TEST(MetricsObserver, TopicsBeyondTheLimitShareALabel) {
   }
   metrics.OnDead(MessageOf(kOrders, "e"), Status::Permanent(Code::kRejected, "no"));
   const Scrape scrape = ScrapeOf(metrics);
-  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("a", "delivered")), Optional(2));
-  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("b", "delivered")), Optional(1));
-  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("other", "delivered")), Optional(3));
+  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("a", "success")), Optional(2));
+  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("b", "success")), Optional(1));
+  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("other", "success")), Optional(3));
   EXPECT_THAT(scrape.Find("outbox_dead_total", {{"table", kOrders}, {"topic", "other"}}),
               Optional(1));
   // The limit is the process's, not each table's.
   EXPECT_THAT(
       scrape.Find("outbox_enqueue_total", {{"table", "public.bills_outbox"}, {"topic", "other"}}),
       Optional(3));
-  EXPECT_EQ(scrape.All("outbox_dispatch_total").size(), 3U * 4U);
+  EXPECT_EQ(scrape.All("outbox_dispatch_total").size(), 3U * 2U);
+}
+
+TEST(MetricsObserver, ATopicThatIsNotSeenForAnHourGivesItsPlaceToANewOne) {
+  std::chrono::steady_clock::time_point now{};
+  MetricsObserver metrics({.topics_max = 2}, [&] { return now; });
+  const auto publish = [&](const std::string& topic) {
+    metrics.OnPublished(MessageOf(kOrders, topic), Status::Ok(), 1ms);
+  };
+  const auto published = [&](const std::string& topic) {
+    return ScrapeOf(metrics).Find("outbox_dispatch_total", Dispatched(topic, "success"));
+  };
+  publish("junk");
+  publish("steady");
+  metrics.OnEnqueued("public.bills_outbox", "junk", false);
+  now += 30min;
+  publish("steady");
+  publish("new");
+  EXPECT_EQ(published("new"), std::nullopt) << "no place is free yet";
+  now += 31min;
+  publish("new");
+  EXPECT_THAT(published("new"), Optional(1));
+  EXPECT_THAT(published("steady"), Optional(2));
+  EXPECT_THAT(published("other"), Optional(1));
+  EXPECT_THAT(metrics.Exposition(), Not(HasSubstr("junk"))) << "in no table and no family";
+  publish("junk");
+  EXPECT_THAT(published("other"), Optional(2));
 }
 
 TEST(MetricsObserver, AHundredThousandTopicsDoNotGrowTheScrape) {
@@ -156,7 +191,7 @@ TEST(MetricsObserver, AHundredThousandTopicsDoNotGrowTheScrape) {
   }
   const Scrape scrape = ScrapeOf(metrics);
   EXPECT_EQ(scrape.All("outbox_dead_total").size(), 201U);
-  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("other", "delivered")),
+  EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("other", "success")),
               Optional(99'800));
 }
 
@@ -168,9 +203,9 @@ TEST(MetricsObserver, TopicsThatAreNotTextDoNotSpoilTheScrape) {
   const std::string exposition = metrics.Exposition();
   EXPECT_THAT(exposition, HasSubstr("topic=\"caf\xc3\xa9\""));
   EXPECT_EQ(exposition.find('\xff'), std::string::npos);
-  EXPECT_THAT(Scrape(exposition)
-                  .Find("outbox_dispatch_total", Dispatched("quote\"back\\slash", "delivered")),
-              Optional(1));
+  EXPECT_THAT(
+      Scrape(exposition).Find("outbox_dispatch_total", Dispatched("quote\"back\\slash", "success")),
+      Optional(1));
 }
 
 TEST(MetricsObserver, CountsClaimsSettlesSplitsErrorsAndPurges) {
@@ -215,8 +250,7 @@ TEST(MetricsObserver, CountsClaimsSettlesSplitsErrorsAndPurges) {
               Optional(2));
   EXPECT_THAT(scrape.Find("outbox_store_errors_total", with(table, "operation", "split")),
               Optional(1));
-  EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "delivered")),
-              Optional(100));
+  EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "delivered")), Optional(100));
   EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "dead")), Optional(5));
   EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "audit")), Optional(2));
   EXPECT_THAT(scrape.Find("outbox_lease_lost_total", table), Optional(1));

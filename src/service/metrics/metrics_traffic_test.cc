@@ -119,15 +119,24 @@ TEST_F(MetricsTraffic, EveryNumberIsWhatHappened) {
 
   std::map<std::pair<std::string, std::string>, double> dispatched;
   std::map<std::pair<std::string, std::string>, double> timed;
+  std::map<std::pair<std::string, std::string>, double> answered;
   for (const auto& [labels, count] : scrape.All("outbox_dispatch_total")) {
-    if (count > 0) dispatched[{labels.at("topic"), labels.at("result")}] = count;
+    if (count > 0) answered[{labels.at("topic"), labels.at("result")}] = count;
+    if (count > 0 && labels.at("result") == "success") {
+      dispatched[{labels.at("topic"), "delivered"}] = count;
+    }
+  }
+  for (const auto& [labels, count] : scrape.All("outbox_dispatch_failures_total")) {
+    if (count > 0) dispatched[{labels.at("topic"), labels.at("reason")}] = count;
   }
   for (const auto& [labels, count] : scrape.All("outbox_dispatch_latency_seconds_count")) {
     timed[{labels.at("topic"), labels.at("result")}] = count;
   }
   auto books = sink_.books();
   EXPECT_EQ(dispatched, books);
-  EXPECT_EQ(timed, books);
+  EXPECT_EQ(timed, answered);
+  EXPECT_EQ(answered[std::pair("hopeless", "failure")], 15);
+  EXPECT_EQ(answered[std::pair("flaky", "failure")], 20);
   EXPECT_EQ(dispatched[std::pair("good", "delivered")], 50);
   EXPECT_EQ(dispatched[std::pair("flaky", "retry")], 20);
   EXPECT_EQ(dispatched[std::pair("flaky", "delivered")], 10);
@@ -303,9 +312,9 @@ TEST_F(MetricsRoutes, EverySinkHasItsOwnNumbers) {
     labels["result"] = result;
     return scrape.Find("outbox_dispatch_total", labels);
   };
-  EXPECT_THAT(dispatched("a.b.placed.v1", "delivered"), Optional(12));
-  EXPECT_THAT(dispatched("a.b.paid.v1", "delivered"), Optional(3));
-  EXPECT_THAT(dispatched("a.b.paid.v1", "rejected"), Optional(3));
+  EXPECT_THAT(dispatched("a.b.placed.v1", "success"), Optional(12));
+  EXPECT_THAT(dispatched("a.b.paid.v1", "success"), Optional(3));
+  EXPECT_THAT(dispatched("a.b.paid.v1", "failure"), Optional(3));
   EXPECT_THAT(scrape.Find("outbox_dead_total", topic("a.b.paid.v1")), Optional(3));
   const auto settled = [&](const std::string& sink, const std::string& result) {
     return scrape.Find("outbox_settled_total",

@@ -1,7 +1,7 @@
 // StatsSampler: asks each table for its counts at an interval, so that a scrape need not.
 //
-// The counts are those of `outboxd stats`: served by an index and cut at a million, so that the
-// question stays cheap with ten million rows kept.
+// The counts are those of `outboxd stats`: exact up to ten thousand rows and estimated above that,
+// so that the question stays cheap with ten million rows kept.
 //
 // Threads: one of its own. Start and Stop may be called from any thread.
 #pragma once

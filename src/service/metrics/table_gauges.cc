@@ -25,8 +25,13 @@ void AddStats(GaugeFamilies& families, std::string_view table, const store::Tabl
   add("outbox_stale_locks", "Of the locked messages, those whose lease has expired.",
       static_cast<double>(stats.stale));
   add("outbox_dead_messages", "Messages that are dead and kept.", static_cast<double>(stats.dead));
+  add("outbox_backlog_estimated",
+      "1 while the counts of pending and locked messages are estimates.",
+      stats.live_estimated ? 1 : 0);
+  add("outbox_dead_messages_estimated", "1 while the count of dead messages is an estimate.",
+      stats.dead_estimated ? 1 : 0);
   add("outbox_oldest_age_seconds",
-      "For how long the oldest message or delivery has been due; 0 when none is.",
+      "For how long the oldest that could be claimed now has been due; 0 when none is.",
       Seconds(stats.oldest_age.value_or(std::chrono::milliseconds(0))).count());
 }
 
