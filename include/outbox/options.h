@@ -73,8 +73,9 @@ struct RelayOptions {
   std::size_t batch_size = 500;
   // Messages claimed and not yet settled, at most. Bounds memory and the duplicates of a crash.
   std::size_t window = 2000;
-  // How long a claim is ours without a heartbeat. Kept alive at a third of it while dispatching.
-  std::chrono::milliseconds lease{std::chrono::seconds(60)};
+  // How long a claim is ours without a heartbeat, and so how long the messages of a relay that
+  // crashed wait. Kept alive at a third of it, however long the sink takes.
+  std::chrono::milliseconds lease{std::chrono::seconds(8)};
 
   // --- how often we look ---
   // While idle the wait grows from poll_min to poll_max; equal values poll at a fixed rate.
@@ -84,6 +85,10 @@ struct RelayOptions {
   // commits. Verified at start; falls back to polling, and says so, when notifications do not
   // arrive.
   bool listen = false;
+  // The longest wait between two attempts to reach a database that is away, while it has been for
+  // less than a minute; later five times as long. Bounds how late the first message after a restart
+  // is.
+  std::chrono::milliseconds reconnect_max{std::chrono::seconds(1)};
 
   // --- delivering ---
   // Each Publish call must be done by then.
@@ -108,7 +113,8 @@ struct RelayOptions {
   AttemptHistory attempt_history = AttemptHistory::kOff;
 
   // --- many relays ---
-  // One relay at a time per table; the others stand by and take over when it dies.
+  // One relay at a time per table; the others stand by and take over when it dies, or stands still
+  // for the lease.
   bool single_active = false;
   // Names this relay in locked_by. Made from host name, process id and a random part when empty.
   std::string relay_id;

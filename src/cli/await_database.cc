@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "cli/database.h"
-#include "relay/backoff.h"
+#include "relay/reconnect.h"
 
 namespace outbox::cli {
 namespace {
@@ -74,11 +74,11 @@ Status GivenUp(const Status& failure, milliseconds wait) {
 
 }  // namespace
 
-Status AwaitDatabase(const std::string& address, milliseconds wait, const StopSignals& signals,
-                     const log::Logger& logger) {
+Status AwaitDatabase(const std::string& address, milliseconds wait, milliseconds reconnect_max,
+                     const StopSignals& signals, const log::Logger& logger) {
   const Deadline deadline = Deadline::After(wait);
   base::SeededRandom random(base::RandomBits());
-  relay::Backoff backoff(milliseconds(200), std::chrono::seconds(5));
+  relay::Reconnect reconnect(reconnect_max);
   Complaint complaint(logger);
   while (true) {
     const Status answer = Ask(address, signals, logger);
@@ -89,7 +89,7 @@ Status AwaitDatabase(const std::string& address, milliseconds wait, const StopSi
     if (answer.disposition() == Disposition::kPermanent) return answer;
     if (deadline.passed()) return GivenUp(answer, wait);
     complaint.Tell(answer, deadline);
-    const auto pause = std::chrono::ceil<milliseconds>(backoff.Next(random));
+    const auto pause = std::chrono::ceil<milliseconds>(reconnect.Next(Clock::now(), random));
     if (signals.Wait(std::min(pause, deadline.remaining()))) EndWaiting(logger);
   }
 }

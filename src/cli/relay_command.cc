@@ -245,8 +245,8 @@ Status Run(const RelayFlags& options) {
   const auto observers =
       std::make_shared<relay::ObserverList>(std::vector<std::shared_ptr<RelayObserver>>{
           std::make_shared<log::LogObserver>(logger), failures});
-  OUTBOX_RETURN_IF_ERROR(
-      AwaitDatabase(config.settings.database, DatabaseWait(options, config), signals, *logger));
+  OUTBOX_RETURN_IF_ERROR(AwaitDatabase(config.settings.database, DatabaseWait(options, config),
+                                       config.settings.relay.reconnect_max, signals, *logger));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
       Supervisor::Start(config, observers, signals, {.process = relay::ThisProcess()}));

@@ -114,8 +114,8 @@ Status Run(const ServeFlags& options) {
   if (config.settings.service.enabled()) observers.insert(observers.end(), {board, metrics});
   const auto all = std::make_shared<relay::ObserverList>(std::move(observers));
 
-  OUTBOX_RETURN_IF_ERROR(
-      AwaitDatabase(config.settings.database, config.settings.database_wait, signals, *logger));
+  OUTBOX_RETURN_IF_ERROR(AwaitDatabase(config.settings.database, config.settings.database_wait,
+                                       config.settings.relay.reconnect_max, signals, *logger));
   // Before the first relay: whoever watches sees everything.
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(config.settings.database));
   OUTBOX_ASSIGN_OR_RETURN(const auto service, StartService(config, *backend,

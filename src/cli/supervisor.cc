@@ -284,6 +284,8 @@ Status Supervisor::StartSplit(store::Backend& backend, const config::TableConfig
        .batch_size = options.batch_size,
        .poll_min = options.poll_min,
        .poll_max = options.poll_max,
+       .reconnect_max = options.reconnect_max,
+       .lease = options.lease,
        .listen = options.listen},
       [relays] {
         for (Relay* relay : relays) relay->Wake();

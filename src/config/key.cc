@@ -188,6 +188,10 @@ const std::array kKeys{
     MakeKey({"relay.listen", "OUTBOX_RELAY_LISTEN", "listen",
              "PostgreSQL: also wake up by NOTIFY (`outboxd migrate up --notify`)."},
             OUTBOX_FIELD(relay.listen)),
+    MakeKey({"relay.reconnect_max", "OUTBOX_RELAY_RECONNECT_MAX", "reconnect_max",
+             "The longest wait between attempts to reach a database that is away; after a minute "
+             "five times that."},
+            OUTBOX_FIELD(relay.reconnect_max)),
     MakeKey({"relay.dispatch_timeout", "OUTBOX_RELAY_DISPATCH_TIMEOUT", "dispatch_timeout",
              "How long the sink may take to answer."},
             OUTBOX_FIELD(relay.dispatch_timeout)),

@@ -69,6 +69,8 @@ const std::array<Profile, 6> kProfiles{{
      .settings = {{"relay.claim", "lease"},
                   {"relay.poll_interval", "5s"},
                   {"relay.batch_size", "100"},
+                  // Three times the poll interval at least.
+                  {"relay.lease", "15s"},
                   {"relay.max_attempts", "unlimited"},
                   {"relay.retry_schedule", "0,1s,2s,5s,15s,60s,300s,900s"},
                   {"relay.retry_jitter", "none"}}},

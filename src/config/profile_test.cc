@@ -34,7 +34,7 @@ TEST(Profile, DefaultIsTheOptionsOwn) {
   EXPECT_EQ(settings.relay.poll_min, milliseconds(10));
   EXPECT_EQ(settings.relay.poll_max, milliseconds(100));
   EXPECT_EQ(settings.relay.batch_size, 500u);
-  EXPECT_EQ(settings.relay.lease, seconds(60));
+  EXPECT_EQ(settings.relay.lease, seconds(8));
   EXPECT_EQ(settings.relay.retry.attempts_max, 20);
   EXPECT_EQ(settings.cleaner.retention, hours(24 * 7));
   EXPECT_EQ(settings.cleaner.dead_retention, milliseconds(0));
@@ -138,6 +138,7 @@ TEST(Profile, DomainEventsIsAsTabled) {
   EXPECT_EQ(settings.relay.poll_min, seconds(5));
   EXPECT_EQ(settings.relay.poll_max, seconds(5));
   EXPECT_EQ(settings.relay.batch_size, 100u);
+  EXPECT_EQ(settings.relay.lease, seconds(15));
   EXPECT_FALSE(settings.relay.retry.attempts_max);
   const std::vector<int> schedule{0, 1, 2, 5, 15, 60, 300, 900, 900, 900};
   for (std::size_t i = 0; i < schedule.size(); ++i) {

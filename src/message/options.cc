@@ -71,6 +71,7 @@ std::vector<std::string> RelayOptions::Problems() const {
                                           " is more than a third of the lease (",
                                           FormatDuration(lease), "); lower it or raise the lease"));
   }
+  require(reconnect_max >= milliseconds(10), "reconnect_max: must be at least 10ms");
   require(dispatch_timeout.count() >= 1, "dispatch_timeout: must be at least 1ms");
   require(!retry.attempts_max || *retry.attempts_max >= 1, "max_attempts: must be at least 1");
   require(retry.base.count() >= 0, "retry.base: must not be negative");
@@ -84,6 +85,7 @@ std::vector<std::string> RelayOptions::Problems() const {
   CheckLongest(problems, "lease", lease);
   CheckLongest(problems, "poll_min", poll_min);
   CheckLongest(problems, "poll_max", poll_max);
+  CheckLongest(problems, "reconnect_max", reconnect_max);
   CheckLongest(problems, "dispatch_timeout", dispatch_timeout);
   CheckLongest(problems, "retry.base", retry.base);
   CheckLongest(problems, "retry.cap", retry.cap);

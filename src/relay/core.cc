@@ -96,6 +96,8 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
       random_(random),
       claim_limit_(batch_),
       poll_delay_(options.poll_min),
+      store_backoff_(options.reconnect_max),
+      courtesy_(options.lease),
       probe_backoff_(options.probe_min, options.probe_max),
       probe_width_(kProbeWidthMin) {}
 
@@ -139,16 +141,20 @@ void Core::Isolate(HeldClaim& held) {
 }
 
 ClaimerStep Core::NextClaimerStep(TimePoint now) {
+  if (leading_ && now >= lead_ends_) Resign();
+  const bool keep_leading = leading_ && now >= lead_again_;
   if (stopping_) {
-    if (!done(now)) return WaitStep{stop_deadline_ + kLastSettles};
-    return StopStep{};
+    if (done(now)) return StopStep{};
+    if (keep_leading) return LeadStep{};
+    return WaitStep{std::min(stop_deadline_ + kLastSettles, LeadAgainAt())};
   }
   if (resigning_) {
     if (!claims_.empty()) return WaitStep{kNever};
     return ResignStep{};
   }
-  if (now < claim_at_) return WaitStep{claim_at_};
-  if (!MayClaim()) return WaitStep{kNever};
+  if (keep_leading) return LeadStep{};
+  if (now < claim_at_) return WaitStep{std::min(claim_at_, LeadAgainAt())};
+  if (!MayClaim()) return WaitStep{LeadAgainAt()};
   if (options_.single_active && !lead_checked_) return LeadStep{};
   if (drain_waiters_ > 0 && last_claim_empty_ && claims_.empty()) {
     drain_checked_ = drain_asked_;
@@ -160,30 +166,49 @@ ClaimerStep Core::NextClaimerStep(TimePoint now) {
   return ClaimStep{{.limit = ClaimLimit(),
                     .lease = options_.lease,
                     .attempts_max = options_.retry.attempts_max,
-                    .from_start = one_by_one_ || (paused_ && probe_other_)}};
+                    .from_start = one_by_one_ || (paused_ && probe_other_),
+                    .spare_expired = courtesy_.Due(now, store_backoff_.since())}};
 }
 
-void Core::OnLead(TimePoint now, const Result<bool>& leading) {
-  if (leading.ok() && *leading) {
+TimePoint Core::LeadAgainAt() const {
+  return leading_ ? std::min(lead_again_, lead_ends_) : kNever;
+}
+
+void Core::OnReached(TimePoint now) {
+  courtesy_.OnReached(now, store_backoff_.since());
+  store_backoff_.Reset();
+}
+
+void Core::OnLead(TimePoint now, const Result<store::Leadership>& lead) {
+  if (lead.ok()) OnReached(now);
+  if (lead.ok() && *lead && now < **lead) {
     leading_ = lead_checked_ = true;
-    store_backoff_.Reset();
+    lead_ends_ = **lead;
+    lead_again_ = lead_ends_ == kNever ? kNever : lead_ends_ - options_.lease * 2 / 3;
     return;
   }
-  if (leading_) {
-    leading_ = false;
-    resigning_ = true;
-    ReleaseWaiting();
+  lead_checked_ = false;
+  if (lead.ok()) {
+    if (leading_) Resign();
+    claim_at_ = now + std::clamp(options_.poll_max, kStandbyPollMin, kStandbyPollMax);
+    return;
   }
-  claim_at_ = now + (leading.ok()
-                         ? Duration(std::clamp(options_.poll_max, kStandbyPollMin, kStandbyPollMax))
-                         : store_backoff_.Next(random_));
+  // Unknown: the lead lasts as long as it was given.
+  claim_at_ = lead_again_ = now + store_backoff_.Next(now, random_);
+  if (leading_ && (now >= lead_ends_ || lead_ends_ == kNever)) Resign();
+}
+
+void Core::Resign() {
+  leading_ = false;
+  resigning_ = true;
+  ReleaseWaiting();
 }
 
 void Core::OnResigned() { resigning_ = false; }
 
 void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim) {
   claiming_ = false;
-  store_backoff_.Reset();
+  OnReached(now);
   const std::size_t count = claim->size();
   const std::size_t limit = ClaimLimit();
   const bool asked_before_pause = paused_ && now < claim_at_;
@@ -192,6 +217,7 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
     auto held = std::make_shared<HeldClaim>();
     held->states.assign(count, MessageState::kWaiting);
     held->unsettled = count;
+    held->settle_backoff = Reconnect(options_.reconnect_max);
     held->lease_ends = store_.expires ? asked + options_.lease : kNever;
     held->extend_at = store_.expires ? asked + options_.lease / 3 : kNever;
     held->claim = std::move(claim);
@@ -234,7 +260,7 @@ Duration Core::OnClaimFailed(TimePoint now, const Status& error) {
   } else if (too_slow && ClaimLimit() == claim_limit_) {
     claim_limit_ = std::max<std::size_t>(claim_limit_ / 2, 1);
   }
-  const Duration wait = store_backoff_.Next(random_);
+  const Duration wait = store_backoff_.Next(now, random_);
   claim_at_ = paused_ ? std::max(claim_at_, now + wait) : now + wait;
   return wait;
 }
@@ -261,8 +287,9 @@ std::optional<Slice> Core::NextSlice(TimePoint now) {
       ++held->next_waiting;
     }
     if (held->next_waiting == states.size()) continue;
-    if (now >= held->lease_ends) {
-      // We slept through the lease: others may have these by now. Giving them back is fenced.
+    if (now >= held->lease_ends || (options_.single_active && (!leading_ || now >= lead_ends_))) {
+      // We slept through the lease, or the lead: others may have these by now. Giving them back is
+      // fenced.
       ReleaseWaiting(*held);
       continue;
     }
@@ -453,6 +480,12 @@ void Core::ChooseProbe(HeldClaim& held) {
 
 SettlerStep Core::NextSettlerStep(TimePoint now) {
   TimePoint wake = kNever;
+  // Leases first: settling, the database being slow, may take longer than they last.
+  for (const auto& held : claims_) {
+    if (held->busy || !store_.leases || now < held->extend_at) continue;
+    held->busy = true;
+    return ExtendStep{held};
+  }
   for (const auto& held : claims_) {
     if (held->busy) continue;
     const bool complete = held->decided.size() == held->unsettled;
@@ -463,7 +496,9 @@ SettlerStep Core::NextSettlerStep(TimePoint now) {
       }
       wake = std::min(wake, held->settle_after);
     }
-    if (!complete || now < held->settle_after) {
+    if (store_.leases) {
+      wake = std::min(wake, held->extend_at);
+    } else if (!complete || now < held->settle_after) {
       if (now >= held->extend_at) {
         held->busy = true;
         return ExtendStep{held};
@@ -514,9 +549,12 @@ SettleFailure Core::OnSettleFailed(TimePoint now, const SettleStep& step, const 
   held.busy = false;
   if (!store_.leases) return {.retry_in = {}, .forgotten = Forget(step.held)};
   if (error.disposition() == Disposition::kPermanent) return OnRefused(step);
+  if (error.code() == Code::kDeadline) {
+    held.settle_max = std::max<std::size_t>(step.outcomes.size() / 2, 1);
+  }
   // Outcomes decided meanwhile go along the next time.
   PutFront(held.decided, step.outcomes);
-  const Duration wait = held.settle_backoff.Next(random_);
+  const Duration wait = held.settle_backoff.Next(now, random_);
   held.settle_after = now + wait;
   return {.retry_in = wait, .forgotten = {}};
 }
@@ -555,7 +593,7 @@ void Core::OnExtended(TimePoint asked, const ExtendStep& step,
 
 Duration Core::OnExtendFailed(TimePoint now, const ExtendStep& step) {
   step.held->busy = false;
-  const Duration wait = step.held->settle_backoff.Next(random_);
+  const Duration wait = step.held->settle_backoff.Next(now, random_);
   step.held->extend_at = now + wait;
   return wait;
 }

@@ -8,10 +8,10 @@
 //   publisher: a slice of a claim's messages at a time
 //   settler:   Settle and Extend (the lease heartbeat), or Wait
 //
-// Rules it keeps: a message is handed to a publisher only while its lease is surely ours; each
-// message gets exactly one outcome; never more than `window` messages are held; a sink that is down
-// costs no attempts; a message that may have killed relays takes no others along, and one that
-// alone is answered "sink down" does not stop them.
+// Rules it keeps: a message is handed to a publisher only while its lease is surely ours, and so is
+// the lead in single-active mode; each message gets exactly one outcome; never more than `window`
+// messages are held; a sink that is down costs no attempts; a message that may have killed relays
+// takes no others along, and one that alone is answered "sink down" does not stop them.
 //
 // Threads: none of its own; the driver serialises calls with a mutex.
 #pragma once
@@ -36,6 +36,8 @@
 #include "outbox/sink.h"
 #include "outbox/uuid.h"
 #include "relay/backoff.h"
+#include "relay/courtesy.h"
+#include "relay/reconnect.h"
 #include "store/relay_store.h"
 
 namespace outbox::relay {
@@ -58,7 +60,7 @@ struct HeldClaim {
   TimePoint lease_ends{};               // by our clock, cautiously: counted from before the call
   TimePoint extend_at{};
   TimePoint settle_after{};  // not before, after a failed settle
-  Backoff settle_backoff;
+  Reconnect settle_backoff;
   std::size_t settle_max = std::numeric_limits<std::size_t>::max();  // outcomes a time
   std::size_t refused_in_a_row = 0;  // outcomes that the database refused, each by itself
   bool busy = false;                 // the settler is working on it
@@ -121,7 +123,8 @@ class Core {
 
   // --- claimer ---
   ClaimerStep NextClaimerStep(TimePoint now);
-  void OnLead(TimePoint now, const Result<bool>& leading);
+  // A failure leaves a leader what it was until its lead ends.
+  void OnLead(TimePoint now, const Result<store::Leadership>& lead);
   void OnResigned();
   // `asked` is when the call was made: leases are counted from then.
   void OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim);
@@ -187,6 +190,10 @@ class Core {
   std::vector<std::uint32_t> Forget(const std::shared_ptr<HeldClaim>& held);
   void MarkLost(HeldClaim& held, std::uint32_t index);
   SettleFailure OnRefused(const SettleStep& step);
+  // The database has answered.
+  void OnReached(TimePoint now);
+  TimePoint LeadAgainAt() const;
+  void Resign();
   std::size_t ClaimLimit() const;
   bool MayClaim() const;
   bool Suspect(const Message& message) const;
@@ -208,9 +215,12 @@ class Core {
   bool claiming_ = false;    // a claim was asked for and has not come back
   std::size_t claim_limit_;  // batch_, or less while such claims take too long
   Duration poll_delay_;
-  Backoff store_backoff_;
+  Reconnect store_backoff_;
+  Courtesy courtesy_;
   bool lead_checked_ = false;  // leadership was confirmed for the next claim
   bool leading_ = false;
+  TimePoint lead_ends_{};   // nothing is handed out from then on, unless the lead is renewed
+  TimePoint lead_again_{};  // when to renew it
   bool resigning_ = false;
 
   // See Isolate.

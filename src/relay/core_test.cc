@@ -95,6 +95,13 @@ class CoreTest : public ::testing::Test {
     return settle == nullptr ? std::nullopt : std::optional<SettleStep>(*settle);
   }
 
+  // The heartbeat that is due.
+  void Extend() {
+    const SettlerStep step = core().NextSettlerStep(now_);
+    ASSERT_TRUE(std::holds_alternative<ExtendStep>(step));
+    core().OnExtended(now_, std::get<ExtendStep>(step), {});
+  }
+
   RelayOptions options_;
   store::RelayStoreTraits store_traits_;
   SinkTraits sink_traits_{.batch_max = 100, .concurrency = 2};
@@ -513,6 +520,7 @@ TEST_F(CoreTest, DoesNotPublishWhatItSleptThrough) {
   Claim(10);
   now_ += options_.lease;
   EXPECT_FALSE(core().NextSlice(now_));
+  Extend();
   const auto settle = NextSettle();
   ASSERT_TRUE(settle);
   EXPECT_EQ(settle->outcomes[0].kind, Kind::kReleased);
@@ -526,6 +534,7 @@ TEST_F(CoreTest, OverdueCallsAreGivenUpAndTheirAnswerIsIgnored) {
   EXPECT_TRUE(core().GiveUpOverdue(now_).empty());
   now_ += seconds(1);
   EXPECT_EQ(core().GiveUpOverdue(now_).size(), 1U);
+  Extend();
   const auto settle = NextSettle();
   ASSERT_TRUE(settle);
   EXPECT_EQ(settle->outcomes[0].kind, Kind::kRetry);
@@ -730,11 +739,11 @@ TEST_F(CoreTest, StopGivesUpOnHangingCallsAtItsDeadline) {
 TEST_F(CoreTest, SingleActiveClaimsOnlyWhileLeading) {
   options_.single_active = true;
   ASSERT_TRUE(std::holds_alternative<LeadStep>(core().NextClaimerStep(now_)));
-  core().OnLead(now_, false);
+  core().OnLead(now_, store::Leadership());
   EXPECT_EQ(core().state(), RelayState::kStandby);
   now_ = std::get<WaitStep>(core().NextClaimerStep(now_)).until;
   ASSERT_TRUE(std::holds_alternative<LeadStep>(core().NextClaimerStep(now_)));
-  core().OnLead(now_, true);
+  core().OnLead(now_, store::Leadership(TimePoint::max()));
   Claim(10);
   // Leadership is confirmed before each claim, and its loss gives back what waits.
   ASSERT_TRUE(std::holds_alternative<LeadStep>(core().NextClaimerStep(now_)));
@@ -748,6 +757,127 @@ TEST_F(CoreTest, SingleActiveClaimsOnlyWhileLeading) {
   core().OnResigned();
   now_ += seconds(1);
   EXPECT_TRUE(std::holds_alternative<LeadStep>(core().NextClaimerStep(now_)));
+}
+
+class LeadThatEnds : public CoreTest {
+ protected:
+  LeadThatEnds() { options_.single_active = true; }
+
+  // Leads from now on for the lease.
+  void Lead() {
+    ASSERT_TRUE(std::holds_alternative<LeadStep>(core().NextClaimerStep(now_)));
+    core().OnLead(now_, store::Leadership(now_ + options_.lease));
+  }
+  void FailToRenew() {
+    ASSERT_TRUE(std::holds_alternative<LeadStep>(core().NextClaimerStep(now_)));
+    core().OnLead(now_, Status::Retry(Code::kUnavailable, "connection lost"));
+  }
+};
+
+TEST_F(LeadThatEnds, IsRenewedAtAThirdWhileNothingMayBeClaimed) {
+  Lead();
+  Claim(10);
+  Lead();
+  Claim(10);
+  const auto full = std::get<WaitStep>(core().NextClaimerStep(now_));
+  EXPECT_EQ(full.until, now_ + options_.lease / 3);
+  now_ = full.until;
+  Lead();
+  EXPECT_EQ(std::get<WaitStep>(core().NextClaimerStep(now_)).until, now_ + options_.lease / 3);
+}
+
+TEST_F(LeadThatEnds, IsRenewedWhileStopping) {
+  Lead();
+  Claim(10);
+  ASSERT_TRUE(core().NextSlice(now_));
+  core().RequestStop(now_ + seconds(40));
+  now_ += options_.lease / 3;
+  Lead();
+}
+
+TEST_F(LeadThatEnds, SurvivesFailuresUntilThen) {
+  Lead();
+  Claim(10);
+  FailToRenew();
+  EXPECT_TRUE(core().leading());
+  EXPECT_TRUE(core().NextSlice(now_)) << "it is still the leader";
+  now_ = std::get<WaitStep>(core().NextClaimerStep(now_)).until;
+  Lead();
+  EXPECT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
+}
+
+TEST_F(LeadThatEnds, HandsNothingOutFromThenOn) {
+  options_.lease = seconds(9);
+  Lead();
+  Claim(10);
+  now_ += seconds(3);
+  Extend();
+  now_ += seconds(6);
+  EXPECT_FALSE(core().NextSlice(now_)) << "the leases are ours, the lead is not";
+  core().NextClaimerStep(now_);
+  EXPECT_FALSE(core().leading());
+  EXPECT_EQ(core().state(), RelayState::kStandby);
+  Extend();
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  EXPECT_EQ(settle->outcomes[0].kind, Kind::kReleased);
+  core().OnSettled(*settle, {});
+  EXPECT_TRUE(std::holds_alternative<ResignStep>(core().NextClaimerStep(now_)));
+}
+
+TEST_F(CoreTest, LeasesAreExtendedBeforeAnythingIsSettled) {
+  Claim(10);
+  Claim(10);
+  Publish(Status::Ok());
+  now_ += options_.lease / 3;
+  Extend();
+  Extend();
+  EXPECT_TRUE(NextSettle());
+}
+
+TEST_F(CoreTest, ASettleThatIsTooSlowIsMadeSmaller) {
+  Claim(10);
+  Publish(Status::Ok());
+  const Status slow = Status::InDoubt(Code::kDeadline, "no answer by the deadline");
+  for (const std::size_t expected : {10U, 5U, 2U, 1U, 1U}) {
+    const auto settle = NextSettle();
+    ASSERT_TRUE(settle);
+    EXPECT_EQ(settle->outcomes.size(), expected);
+    now_ += core().OnSettleFailed(now_, *settle, slow).retry_in;
+  }
+}
+
+bool Spares(const ClaimerStep& step) { return std::get<ClaimStep>(step).request.spare_expired; }
+
+TEST_F(CoreTest, LeasesThatRanOutInAnOutageAreLeftToTheirRelaysForAMoment) {
+  options_.lease = seconds(9);
+  const Status away = Status::Retry(Code::kUnavailable, "away");
+  EXPECT_FALSE(Spares(core().NextClaimerStep(now_)));
+  const TimePoint since = now_;
+  while (now_ < since + seconds(3)) {
+    now_ += core().OnClaimFailed(now_, away);
+    EXPECT_EQ(Spares(core().NextClaimerStep(now_)), now_ >= since + seconds(3));
+  }
+  EXPECT_TRUE(Spares(core().NextClaimerStep(now_))) << "the first one that may succeed";
+  core().OnClaimed(now_, now_, std::make_unique<FakeClaim>(0));
+  const TimePoint back = now_;
+  now_ += milliseconds(3900);
+  EXPECT_TRUE(Spares(core().NextClaimerStep(now_))) << "a heartbeat and the time to reconnect";
+  core().OnClaimed(now_, now_, std::make_unique<FakeClaim>(0));
+  now_ = back + seconds(4);
+  EXPECT_FALSE(Spares(core().NextClaimerStep(now_)));
+}
+
+TEST_F(CoreTest, FailuresNowAndThenDoNotKeepItFromTakingOver) {
+  options_.lease = seconds(9);
+  const Status away = Status::Retry(Code::kUnavailable, "away");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(Spares(core().NextClaimerStep(now_)));
+    now_ += core().OnClaimFailed(now_, away);
+    EXPECT_FALSE(Spares(core().NextClaimerStep(now_)));
+    core().OnClaimed(now_, now_, std::make_unique<FakeClaim>(0));
+    now_ += seconds(1);
+  }
 }
 
 TEST_F(CoreTest, DrainedIsAskedOnlyWhenNothingIsHeldAndTheLastLookWasEmpty) {

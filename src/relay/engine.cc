@@ -21,11 +21,29 @@ constexpr seconds kSinkCloseTimeout{5};
 // Threads left behind in calls that never return. Beyond this the sink counts as down.
 constexpr std::size_t kLeftBehindMax = 64;
 
+// The shortest that a loaded server is given.
+constexpr seconds kStoreTimeoutMin{2};
+
 // A heartbeat that takes longer than a third of the lease has missed its purpose; but a transaction
 // claim is lost with the heartbeat that is given up.
 Deadline ExtendDeadline(const RelayOptions& options, const store::RelayStoreTraits& store) {
   if (!store.leases) return Deadline::After(kStoreTimeout);
   return Deadline::After(std::min<SteadyClock::duration>(kStoreTimeout, options.lease / 3));
+}
+
+// Of a call that heartbeats have to wait for.
+Deadline BetweenHeartbeats(const RelayOptions& options) {
+  return Deadline::After(
+      std::clamp<SteadyClock::duration>(options.lease / 3, kStoreTimeoutMin, kStoreTimeout));
+}
+
+Deadline SettleDeadline(const RelayOptions& options, const store::RelayStoreTraits& store) {
+  return store.leases ? BetweenHeartbeats(options) : Deadline::After(kStoreTimeout);
+}
+
+// In single-active mode the thread that claims also keeps the lead.
+Deadline ClaimDeadline(const RelayOptions& options) {
+  return options.single_active ? BetweenHeartbeats(options) : Deadline::After(kStoreTimeout);
 }
 
 // The engine whose thread this is, or that has just been called here.
@@ -145,19 +163,18 @@ void Engine::RunClaimer() {
 }
 
 void Engine::Lead() {
-  const Result<bool> leading = store_->TryLead(Deadline::After(kStoreTimeout));
-  bool failed = !leading.ok();
+  const auto lead = store_->TryLead(BetweenHeartbeats(options_));
   {
     const std::lock_guard lock(mutex_);
-    core_.OnLead(SteadyClock::now(), leading);
+    core_.OnLead(SteadyClock::now(), lead);
     settler_wake_.notify_one();
   }
-  if (failed) observer_->OnStoreError(table_, "lead", leading.error(), {});
+  if (!lead.ok()) observer_->OnStoreError(table_, "lead", lead.error(), {});
 }
 
 void Engine::Claim(const ClaimStep& step) {
   const TimePoint asked = SteadyClock::now();
-  auto claim = store_->Next(step.request, Deadline::After(kStoreTimeout));
+  auto claim = store_->Next(step.request, ClaimDeadline(options_));
   const TimePoint now = SteadyClock::now();
   if (!claim.ok()) {
     Duration wait{};
@@ -367,7 +384,8 @@ void Engine::TellOverdue(const Slice& slice, TimePoint now) {
 
 void Engine::Settle(const SettleStep& step) {
   const TimePoint asked = SteadyClock::now();
-  const auto report = step.held->claim->Settle(step.outcomes, Deadline::After(kStoreTimeout));
+  const auto report =
+      step.held->claim->Settle(step.outcomes, SettleDeadline(options_, store_->traits()));
   const TimePoint now = SteadyClock::now();
   if (!report.ok()) {
     SettleFailure failure;

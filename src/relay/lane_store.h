@@ -42,7 +42,9 @@ class LaneStore final : public store::RelayStore {
   store::RelayStoreTraits traits() const noexcept override { return deliveries_->traits(); }
   Result<std::unique_ptr<store::Claim>> Next(const store::ClaimRequest& request,
                                              Deadline deadline) override;
-  Result<bool> TryLead(Deadline deadline) override { return deliveries_->TryLead(deadline); }
+  Result<store::Leadership> TryLead(Deadline deadline) override {
+    return deliveries_->TryLead(deadline);
+  }
   void StopLeading() noexcept override;
   // Messages on the lane are leased in the table, which the deliveries' store looks at too.
   Result<bool> Drained(Deadline deadline) override { return deliveries_->Drained(deadline); }

@@ -69,6 +69,7 @@ namespace relay {
 store::RelayStoreOptions StoreOptionsOf(const RelayOptions& options) {
   return {.table = options.table,
           .relay_id = options.relay_id,
+          .lease = options.lease,
           .claim_mode = options.claim_mode,
           .filter = options.filter,
           .destination = options.destination,

@@ -47,6 +47,8 @@ Splitter::Splitter(std::unique_ptr<store::SplitStore> store, message::Routes rou
                  ? std::move(board)
                  : std::make_shared<LaneBoard>(std::vector<std::string>(), SteadyClock::now())),
       random_(base::RandomBits()),
+      store_backoff_(options_.reconnect_max),
+      courtesy_(options_.lease),
       poll_delay_(options_.poll_min),
       limit_(options_.batch_size) {}
 
@@ -121,6 +123,7 @@ store::SplitRequest Splitter::MakeRequest() {
     room += lane.claim.limit;
     all_take = all_take && lane.claim.limit > 0;
   }
+  request.spare_expired = courtesy_.Due(SteadyClock::now(), store_backoff_.since());
   if (lanes_only_ && all_take && room > 0) request.limit = std::min(request.limit, room);
   if (starved_since_ && SteadyClock::now() - *starved_since_ >= kStarvedMax) {
     for (store::LaneRequest& lane : request.lanes) lane.spills = true;
@@ -158,10 +161,11 @@ Splitter::Duration Splitter::SplitOnce() {
   const auto report = Split(request);
   if (!report.ok()) {
     if (report.error().code() == Code::kDeadline) limit_ = std::max<std::size_t>(limit_ / 2, 1);
-    const Duration wait = store_backoff_.Next(random_);
+    const Duration wait = store_backoff_.Next(SteadyClock::now(), random_);
     observer_->OnStoreError(options_.table, "split", report.error(), wait);
     return wait;
   }
+  courtesy_.OnReached(SteadyClock::now(), store_backoff_.since());
   store_backoff_.Reset();
   crowded_ = report->found >= request.limit;
   if (crowded_ && SteadyClock::now() - started < kCallTimeout / 4) {

@@ -23,8 +23,9 @@
 #include "message/routes.h"
 #include "outbox/observer.h"
 #include "outbox/options.h"
-#include "relay/backoff.h"
+#include "relay/courtesy.h"
 #include "relay/lane_board.h"
+#include "relay/reconnect.h"
 #include "store/split_store.h"
 
 namespace outbox::relay {
@@ -35,6 +36,8 @@ struct SplitterOptions {
   // As RelayOptions'.
   std::chrono::milliseconds poll_min{10};
   std::chrono::milliseconds poll_max{100};
+  std::chrono::milliseconds reconnect_max{std::chrono::seconds(1)};
+  std::chrono::milliseconds lease{std::chrono::seconds(8)};
   bool listen = false;
 };
 
@@ -84,7 +87,8 @@ class Splitter {
   const std::shared_ptr<RelayObserver> observer_;
   const std::shared_ptr<LaneBoard> board_;
   base::SeededRandom random_;
-  Backoff store_backoff_;
+  Reconnect store_backoff_;
+  Courtesy courtesy_;
   Duration poll_delay_;
   std::chrono::steady_clock::time_point complete_at_{};
   std::int64_t complete_after_ = 0;

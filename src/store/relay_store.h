@@ -88,6 +88,9 @@ struct ClaimRequest {
   // Look at everything that is due, also where an earlier claim has just looked: messages were
   // given back.
   bool from_start = false;
+  // Leave messages alone whose lease has run out: the database was away, and their relays get a
+  // moment to say that they are there.
+  bool spare_expired = false;
 };
 
 // A wake-up source; destroying it stops the callbacks.
@@ -95,6 +98,10 @@ class Watch {
  public:
   virtual ~Watch() = default;
 };
+
+// Until when a relay surely leads, by this machine's steady clock: max() where it does until it lets
+// go or dies. None: another one does.
+using Leadership = std::optional<std::chrono::steady_clock::time_point>;
 
 struct RelayStoreTraits {
   // Claims that may be open at once. 1 where a claim holds the database's only write lock.
@@ -119,9 +126,10 @@ class RelayStore {
   // next call reconnects.
   virtual Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) = 0;
 
-  // Single-active mode. True while this relay leads: it acquires, or confirms, the table's leader
-  // lock. Call before each Next; after a failure of Next leadership is to be confirmed anew.
-  virtual Result<bool> TryLead(Deadline deadline) = 0;
+  // Single-active mode: acquires, confirms or renews the lead of the table. Call before each Next
+  // and in good time before the lead ends. A failure changes nothing: a lead that was given lasts
+  // until its end.
+  virtual Result<Leadership> TryLead(Deadline deadline) = 0;
   virtual void StopLeading() noexcept = 0;
 
   // True when no message is left that is due, leased or waiting for a retry.
@@ -137,6 +145,8 @@ class RelayStore {
 struct RelayStoreOptions {
   std::string table;
   std::string relay_id;
+  // For how long the lead is given in single-active mode.
+  std::chrono::milliseconds lease{std::chrono::seconds(8)};
   ClaimMode claim_mode = ClaimMode::kLease;
   RelayFilter filter;
   // When not empty: claim the deliveries to this destination, by lease; filter does not apply.

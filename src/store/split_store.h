@@ -56,6 +56,7 @@ struct SplitRequest {
   std::size_t limit = 1;
   // Messages to a destination that is not among these become deliveries.
   std::vector<LaneRequest> lanes;
+  bool spare_expired = false;  // as ClaimRequest's
 };
 
 struct SplitReport {

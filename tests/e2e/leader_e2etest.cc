@@ -147,6 +147,32 @@ TEST_P(Leader, IsReplacedWhenItCrashes) {
   FinishAndJudge(kCrashes, kCrashes + 1, kCrashes * kWindow);
 }
 
+TEST_P(Leader, IsReplacedWhenItIsFrozenAndStandsByWhenItWakesUp) {
+  if (GetParam() == Dialect::kSqlite) GTEST_SKIP() << "one that is frozen may lock the file";
+  constexpr std::size_t kFreezes = 3;
+  for (std::size_t i = 0; i < kFreezes; ++i) {
+    const std::string leader = Leading();
+    relays_.at(leader)->Signal(SIGSTOP);
+    ASSERT_TRUE(WaitFor([&] { return relays_.at(leader)->Stopped(); }));
+    const std::string ends_at = stage_->sql().Column("SELECT ends_at FROM outbox.leader").at(0);
+    ASSERT_TRUE(AnotherLeadsThan(leader));
+    EXPECT_EQ(stage_->sql().Number(
+                  StrCat("SELECT count(*) FROM outbox.leader WHERE renewed_at > '", ends_at, "'")),
+              1)
+        << "not before its lease had run out";
+    // Until then it may record what it had published before it was frozen, and rightly so.
+    ASSERT_TRUE(WaitFor([&] {
+      return stage_->sql().Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE locked_by LIKE '",
+                                         leader, "/%'")) == 0;
+    })) << "its messages were not taken over";
+    relays_.at(leader)->Signal(SIGCONT);
+    ASSERT_TRUE(WaitFor([&] {
+      return relays_.at(leader)->Errors().find("leadership given up") != std::string::npos;
+    })) << relays_.at(leader)->Errors();
+  }
+  FinishAndJudge(kFreezes, 2, kFreezes * kWindow);
+}
+
 TEST_P(Leader, HandsOverWhenItIsStopped) {
   constexpr std::size_t kStops = 4;
   for (std::size_t i = 0; i < kStops; ++i) {
@@ -164,8 +190,8 @@ TEST_P(Leader, IsReplacedWhenItLosesItsSession) {
   if (GetParam() == Dialect::kSqlite) GTEST_SKIP() << "SQLite has no sessions to lose";
   constexpr std::size_t kDisconnects = 6;
   for (std::size_t i = 0; i < kDisconnects; ++i) {
-    // A leader holds its locks in two sessions; one at a time is cut. With one cut the other still
-    // keeps a successor from dispatching.
+    // A leader marks two sessions; one at a time is cut. With one cut the other still keeps a
+    // successor from dispatching.
     const std::string cut = StrCat(
         "SELECT count(pg_terminate_backend(pid)) FROM (SELECT DISTINCT pid FROM pg_locks "
         "WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM "

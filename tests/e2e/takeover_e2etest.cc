@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "tests/e2e/support/blocked_pipe.h"
@@ -130,6 +131,67 @@ TEST_P(Takeover, GetsTheRowsOfACrashedTransactionClaimAtOnce) {
               static_cast<long long>(took->count()));
   const Verdict verdict = stage->Judge();
   PrintVerdict(Name(), verdict, 1, 0);
+  EXPECT_EQ(verdict.lost + verdict.phantom + verdict.duplicated, 0u);
+}
+
+// How long the leases last from now, at most, by the database's clock.
+milliseconds LongestLease(Stage& stage) {
+  return milliseconds(stage.sql().Number(
+      StrCat(stage.dialect() == Dialect::kPostgres
+                 ? "SELECT ceil(extract(epoch FROM max(locked_until) - now()) * 1000)::bigint FROM "
+                 : "SELECT max(locked_until) - CAST((julianday('now') - 2440587.5) * 86400000 AS "
+                   "INTEGER) FROM ",
+             kTable)));
+}
+
+TEST_P(Takeover, WithDefaultsTheMessagesOfACrashedRelayWaitForSecondsOnly) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  ASSERT_TRUE(ProduceEvents(*stage));
+  BlockedPipe pipe(stage->folder() + "/pipe");
+  const auto first = stage->StartRelay("first", {"--sink", pipe.sink()});
+  ASSERT_TRUE(WaitFor([&] { return pipe.Reached(); })) << first->Errors();
+  const auto second = stage->StartRelay("second", {});
+  ASSERT_TRUE(WaitFor([&] { return second->Errors().find("relay running") != std::string::npos; }));
+  ASSERT_EQ(stage->Count("processing"), static_cast<std::int64_t>(kEvents));
+
+  first->Kill();
+  const auto killed = Clock::now();
+  const milliseconds longest = LongestLease(*stage);
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; })) << second->Errors();
+  const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - killed);
+  std::printf("taken over after %lld ms, with leases that lasted %lld ms more\n",
+              static_cast<long long>(took.count()), static_cast<long long>(longest.count()));
+  EXPECT_LE(longest, seconds(8)) << "what is left of ten seconds is for claiming and delivering";
+  const Verdict verdict = stage->Judge();
+  PrintVerdict(Name(), verdict, 1, kEvents);
+  EXPECT_EQ(verdict.lost + verdict.phantom, 0u);
+  EXPECT_LE(verdict.duplicated, kEvents);
+}
+
+TEST_P(Takeover, ASinkThatIsSlowerThanManyLeasesKeepsItsMessages) {
+  OUTBOX_MAKE_STAGE(stage, GetParam());
+  ASSERT_TRUE(ProduceEvents(*stage));
+  BlockedPipe pipe(stage->folder() + "/pipe");
+  const auto slow = stage->StartRelay("slow", {"--lease", "3s", "--sink", pipe.sink()});
+  ASSERT_TRUE(WaitFor([&] { return pipe.Reached(); })) << slow->Errors();
+  const auto idle = stage->StartRelay("idle", {"--lease", "3s"});
+  // Heartbeats come at a third of the lease: so many are three leases.
+  std::set<std::string> ends;
+  ASSERT_TRUE(WaitFor([&] {
+    for (std::string& end : stage->sql().Column(StrCat("SELECT max(locked_until) FROM ", kTable))) {
+      ends.insert(std::move(end));
+    }
+    return ends.size() > 9;
+  }));
+  std::string late;
+  ASSERT_TRUE(WaitFor([&] {
+    late += pipe.Read();
+    return stage->Unfinished() == 0;
+  })) << slow->Errors();
+  late += pipe.Read();
+  std::ofstream(stage->SinkFile("slow")) << late;
+  const Verdict verdict = stage->Judge();
+  PrintVerdict(Name(), verdict, 0, 0);
   EXPECT_EQ(verdict.lost + verdict.phantom + verdict.duplicated, 0u);
 }
 

@@ -30,6 +30,18 @@ CREATE TABLE IF NOT EXISTS outbox.hold (
   CONSTRAINT hold_pkey PRIMARY KEY (table_name, sink)
 );
 
+-- Who leads a table, or its deliveries to one destination, in single-active mode; and the rows by whose
+-- lock processes take turns at splitting. Only relays may write here: nobody else can keep one from leading.
+-- No index but the key: with room in the page each renewal is a HOT update.
+CREATE TABLE IF NOT EXISTS outbox.leader (
+  name         text        NOT NULL,
+  token        text        NOT NULL,
+  session_mark bigint,               -- null: only the lease tells whether the leader lives
+  ends_at      timestamptz NOT NULL,
+  renewed_at   timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT leader_pkey PRIMARY KEY (name)
+) WITH (fillfactor = 50);
+
 -- Only ever added to; what is old is removed by outbox.purge_audit.
 CREATE TABLE IF NOT EXISTS outbox.audit (
   number     bigint      GENERATED ALWAYS AS IDENTITY,

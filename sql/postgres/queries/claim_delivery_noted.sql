@@ -33,7 +33,7 @@ WITH page AS MATERIALIZED (
           AND e.order_key IS NOT NULL AND (e.status <> 'dead' OR e.order_waits)
         ORDER BY e.seq LIMIT 1) AS f))
     AND w.processed_at IS NULL AND w.available_at <= now()
-    AND (w.locked_until IS NULL OR w.locked_until < now())
+    AND (w.locked_until IS NULL OR (w.locked_until < now() AND NOT $11::boolean))
   LIMIT $10::bigint
   FOR UPDATE SKIP LOCKED
 ), due AS MATERIALIZED (
@@ -47,7 +47,7 @@ WITH page AS MATERIALIZED (
     AND (w.available_at, w.seq) <= (
       coalesce((SELECT available_at FROM page_end), now()),
       coalesce((SELECT seq FROM page_end), 9223372036854775807))
-    AND (w.locked_until IS NULL OR w.locked_until < now())
+    AND (w.locked_until IS NULL OR (w.locked_until < now() AND NOT $11::boolean))
     AND (w.order_key IS NULL OR w.seq IN (SELECT seq FROM first))
   ORDER BY w.available_at, w.seq
   LIMIT $5::bigint - (SELECT count(*) FROM next)

@@ -6,6 +6,7 @@
 -- $5 limit
 -- $6 attempts_max    null: without end
 -- $7 namespace, $8 topics (regular expressions), $9 tenant: null does not limit
+-- $10 spare          leave messages alone whose lease has run out
 --
 -- Index: NAME_claim, forward. The second visit goes by ctid and saves an index descent a row. No
 -- indexed column changes (but for the dead), so the update is HOT. (tenant_id = $9) IS TRUE keeps
@@ -39,7 +40,7 @@ WHERE m.ctid = ANY (ARRAY(
     AND processed_at IS NULL
     AND (available_at, seq) > ($3::timestamptz, $4::bigint)
     AND available_at <= now()
-    AND (locked_until IS NULL OR locked_until < now())
+    AND (locked_until IS NULL OR (locked_until < now() AND NOT $10::boolean))
     AND ($7::text IS NULL OR namespace = $7)
     AND ($8::text[] IS NULL OR topic ~ ANY ($8))
     AND ($9::uuid IS NULL OR (tenant_id = $9) IS TRUE)

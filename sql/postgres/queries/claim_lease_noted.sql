@@ -7,6 +7,7 @@
 -- $5 limit
 -- $6 attempts_max    null: without end
 -- $7 namespace, $8 topics (regular expressions), $9 tenant: null does not limit
+-- $10 spare          leave messages alone whose lease has run out
 --
 -- Index, locks, durability: as claim_lease.sql. What was due is compared with what was claimed, since a
 -- row that changed between snapshot and lock is not.
@@ -16,7 +17,7 @@ WITH due AS MATERIALIZED (
     AND processed_at IS NULL
     AND (available_at, seq) > ($3::timestamptz, $4::bigint)
     AND available_at <= now()
-    AND (locked_until IS NULL OR locked_until < now())
+    AND (locked_until IS NULL OR (locked_until < now() AND NOT $10::boolean))
     AND ($7::text IS NULL OR namespace = $7)
     AND ($8::text[] IS NULL OR topic ~ ANY ($8))
     AND ($9::uuid IS NULL OR (tenant_id = $9) IS TRUE)

@@ -123,11 +123,12 @@ Result<std::unique_ptr<Claim>> MemoryRelayStore::Next(const ClaimRequest& reques
       store_, options_, std::move(token), std::move(messages), std::move(exhausted)));
 }
 
-Result<bool> MemoryRelayStore::TryLead(Deadline) {
+Result<Leadership> MemoryRelayStore::TryLead(Deadline) {
   const std::lock_guard lock(store_.mutex_);
   OUTBOX_RETURN_IF_ERROR(store_.TakeFailure(MemoryStore::Call::kTryLead));
   if (store_.leader_ == nullptr) store_.leader_ = this;
-  return store_.leader_ == this;
+  if (store_.leader_ != this) return Leadership();
+  return Leadership(std::chrono::steady_clock::time_point::max());
 }
 
 void MemoryRelayStore::StopLeading() noexcept {

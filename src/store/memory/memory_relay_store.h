@@ -16,7 +16,7 @@ class MemoryRelayStore final : public RelayStore {
 
   RelayStoreTraits traits() const noexcept override;
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
-  Result<bool> TryLead(Deadline deadline) override;
+  Result<Leadership> TryLead(Deadline deadline) override;
   void StopLeading() noexcept override;
   Result<bool> Drained(Deadline deadline) override;
   Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,

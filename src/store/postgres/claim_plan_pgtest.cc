@@ -28,9 +28,9 @@ class ClaimPlanTest : public PostgresTest {
   }
 
   void ExpectGoodPlans() {
-    const std::string claim = Plan(
-        sql::postgres::kClaimLease,
-        "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, '0190b5c0-0000-7000-8000-000000000001'");
+    const std::string claim = Plan(sql::postgres::kClaimLease,
+                                   "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, "
+                                   "'0190b5c0-0000-7000-8000-000000000001', false");
     EXPECT_THAT(claim, HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(claim, HasSubstr("Index Scan using orders_outbox_claim"));
     EXPECT_THAT(claim, Not(HasSubstr("Sort")));
@@ -48,7 +48,7 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(Plan(sql::postgres::kSettleDeliveredKeep, "'{\"(0,1)\"}', '{1}', 't'"),
                 HasSubstr("Tid Scan on orders_outbox"));
     const std::string noted = Plan(sql::postgres::kClaimLeaseNoted,
-                                   "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, NULL");
+                                   "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, NULL, false");
     EXPECT_THAT(noted, HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(noted, HasSubstr("Index Scan using orders_outbox_claim"));
     EXPECT_THAT(noted, Not(HasSubstr("Seq Scan")));
@@ -67,16 +67,17 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(left_over, HasSubstr("Index Scan using orders_outbox_attempt_message"));
     EXPECT_THAT(left_over, HasSubstr("using orders_outbox_pkey"));
     const std::string candidates =
-        Plan(sql::postgres::kSplitCandidates, "'-infinity', 0, 100, NULL, NULL, NULL, 7");
+        Plan(sql::postgres::kSplitCandidates, "'-infinity', 0, 100, NULL, NULL, NULL, 's', false");
     EXPECT_THAT(candidates, HasSubstr("Index Scan using orders_outbox_claim"));
     EXPECT_THAT(candidates, HasSubstr("using orders_outbox_delivery_pkey"));
+    EXPECT_THAT(candidates, HasSubstr("using leader_pkey"));
     EXPECT_THAT(candidates, Not(HasSubstr("hashed")));
     EXPECT_THAT(candidates, Not(HasSubstr("Sort")));
     EXPECT_THAT(candidates, Not(HasSubstr("Seq Scan")));
     for (const std::string_view query :
          {sql::postgres::kClaimDelivery, sql::postgres::kClaimDeliveryNoted}) {
       const std::string deliveries =
-          Plan(query, "'t', 60000, '-infinity', 0, 100, 5, 'hook', 200, '{a}', 50");
+          Plan(query, "'t', 60000, '-infinity', 0, 100, 5, 'hook', 200, '{a}', 50, false");
       EXPECT_THAT(deliveries, HasSubstr("Tid Scan on orders_outbox_delivery"));
       EXPECT_THAT(deliveries, HasSubstr("using orders_outbox_delivery_claim"));
       EXPECT_THAT(deliveries, HasSubstr("using orders_outbox_delivery_order"));
@@ -128,7 +129,7 @@ TEST_F(ClaimPlanTest, AClaimLooksAtNoMoreDeliveriesThanAPageOfThem) {
     const std::string plan =
         connection.Table(base::StrCat("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "
                                       "EXECUTE s ('t', 1, '-infinity', 0, 100, 5, 'hook', ",
-                                      kPage, ", '{stuck}', 50)"));
+                                      kPage, ", '{stuck}', 50, false)"));
     const std::regex count("(rows=|loops=|Filter: )([0-9]+)");
     for (std::sregex_iterator i(plan.begin(), plan.end(), count), end; i != end; ++i) {
       EXPECT_LE(std::stoi((*i)[2]), kPage) << plan;

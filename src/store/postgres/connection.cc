@@ -149,7 +149,7 @@ Status Connection::PollConnect(Deadline deadline) {
 Status Connection::Greet(Deadline deadline) {
   static const Statement kAsk(sql::postgres::kBackendPid);
   static const Statement kPin(sql::postgres::kPinPlans);
-  static const Statement kPinIsolation(sql::postgres::kPinIsolation);
+  static const Statement kPinSession(sql::postgres::kPinSession);
   pooled_ = false;
   prepare_ = false;
   const Params none;
@@ -160,7 +160,7 @@ Status Connection::Greet(Deadline deadline) {
   if (pooled_) return Status::Ok();
   // Somebody behind a pooler that was not recognised would inherit it.
   if (address_->prepare()) {
-    if (!Send(kPinIsolation, none)) return LostBeforeSending();
+    if (!Send(kPinSession, none)) return LostBeforeSending();
     OUTBOX_RETURN_IF_ERROR(Finish(deadline).error());
   }
   if (plans_ == Plans::kFresh) return Status::Ok();

@@ -1,7 +1,7 @@
 // Connection: one libpq connection on which every call has a deadline.
 //
 // It opens itself: a call on a closed or broken connection connects first. Whoever depends on
-// session state (an open transaction, an advisory lock) passes the session it belongs to, and gets
+// session state (an open transaction, a mark) passes the session it belongs to, and gets
 // a failure instead of a silent new session.
 //
 // A call that misses its deadline asks the server to cancel and drops the connection. A failure
@@ -11,6 +11,9 @@
 // pooler (PgBouncer) sits between, and consecutive transactions may meet different server sessions.
 // Then no session state is used: no SET, and statements are sent unnamed. The latter holds also for
 // `prepare=off` in the address, and from the moment a prepared statement turns out to be missing.
+//
+// Vanished hosts. In sessions of our own the server asks after a client that says nothing, so that
+// one whose host is gone holds neither rows nor locks for long.
 //
 // Isolation. Sessions of our own are READ COMMITTED, whatever the role's default is: our statements
 // pass over rows that somebody holds, and would fail beside each other otherwise.

@@ -67,6 +67,45 @@ TEST_F(LeaseClaimTest, LeavesDelayedMessagesAlone) {
   EXPECT_TRUE(Next(*store, Batch(10))->messages().empty());
 }
 
+TEST_F(LeaseClaimTest, LeavesLeasesAloneThatRanOutInAnOutage) {
+  for (const auto history : {AttemptHistory::kOff, AttemptHistory::kFailures}) {
+    sql_->Run("TRUNCATE orders_outbox CASCADE");
+    Insert(2);
+    const auto one = OpenRelay({.relay_id = "one", .attempt_history = history});
+    const auto two = OpenRelay({.relay_id = "two", .attempt_history = history});
+    const auto held = Next(*one, Batch(1));
+    sql_->Run(
+        "UPDATE orders_outbox SET locked_until = now() - interval '1 s'"
+        " WHERE locked_until IS NOT NULL");
+    ClaimRequest sparing = Batch(10);
+    sparing.spare_expired = true;
+    EXPECT_EQ(Next(*two, sparing)->size(), 1U) << "what nobody holds is claimed at once";
+    const auto lost = held->Extend(std::chrono::seconds(60), Soon());
+    ASSERT_OK(lost);
+    EXPECT_TRUE(lost->empty()) << "the holder has it again";
+    EXPECT_EQ(Next(*two, Batch(10))->size(), 0U);
+  }
+}
+
+TEST_F(LeaseClaimTest, LeavesLeasesOfDeliveriesAloneThatRanOutInAnOutage) {
+  Insert(2);
+  sql_->Run(
+      "INSERT INTO orders_outbox_delivery (id, destination, seq, available_at) SELECT id,"
+      " 'hook', seq, now() FROM orders_outbox");
+  const auto one = OpenRelay({.relay_id = "one", .destination = "hook"});
+  const auto two = OpenRelay({.relay_id = "two", .destination = "hook"});
+  const auto held = Next(*one, Batch(1));
+  sql_->Run(
+      "UPDATE orders_outbox_delivery SET locked_until = now() - interval '1 s'"
+      " WHERE locked_until IS NOT NULL");
+  ClaimRequest sparing = Batch(10);
+  sparing.spare_expired = true;
+  EXPECT_EQ(Next(*two, sparing)->size(), 1U);
+  ClaimRequest taking = Batch(10);
+  taking.from_start = true;
+  EXPECT_EQ(Next(*two, taking)->size(), 1U);
+}
+
 TEST_F(LeaseClaimTest, MarksDeliveredInPlace) {
   Insert(3);
   const auto store = OpenRelay();

@@ -70,6 +70,14 @@ TEST_F(MigratorTest, UpTwiceChangesNothingTheSecondTime) {
   EXPECT_EQ(Schema(), before);
 }
 
+TEST_F(MigratorTest, UpAddsSharedTablesThatADatabaseOfBeforeDoesNotHave) {
+  sql_->Run("DROP TABLE outbox.leader");
+  sql_->Run("COMMENT ON SCHEMA outbox IS 'outboxd shared objects of before'");
+  ASSERT_OK(migrator_->Up({.table = kTable}, Soon()));
+  EXPECT_EQ(Value("SELECT count(*) FROM outbox.leader"), "0");
+  EXPECT_EQ(Value("SELECT has_table_privilege('outbox_relay', 'outbox.leader', 'UPDATE')"), "t");
+}
+
 TEST_F(MigratorTest, UpDownUpLeavesTheSameSchema) {
   const std::string before = Schema();
   EXPECT_THAT(before, HasSubstr("orders_outbox_claim"));
@@ -443,6 +451,12 @@ TEST_F(RolesTest, EachMayDoItsOwnWorkAndNothingElse) {
       {"INSERT INTO outbox.hold (table_name, sink, held_by, reason) VALUES ('t', '', 'o', '')",
        "refused", "allowed"},
       {"DELETE FROM outbox.hold", "refused", "allowed"},
+      {"SELECT * FROM outbox.leader", "refused", "allowed"},
+      {"SELECT * FROM outbox.leader FOR UPDATE", "refused", "allowed"},
+      {"INSERT INTO outbox.leader (name, token, ends_at) VALUES ('t', 'x', 'infinity')", "refused",
+       "allowed"},
+      {"UPDATE outbox.leader SET ends_at = 'infinity'", "refused", "allowed"},
+      {"DELETE FROM outbox.leader", "refused", "allowed"},
       {"INSERT INTO outbox.audit (actor, action, table_name, filter, matched, changed, request_id)"
        " VALUES ('o', 'retry', 't', '{}', 1, 1, '')",
        "refused", "allowed"},

@@ -140,11 +140,26 @@ TEST_F(PoolerTest, IsFoundOutAndNoSessionStateIsUsed) {
   EXPECT_FALSE(direct.pooled());
 }
 
-TEST_F(PoolerTest, RefusesSingleActiveMode) {
-  const auto store = OpenRelay();
-  const auto leads = store->TryLead(Soon());
-  EXPECT_THAT(leads, HasCode(Code::kInvalidArgument));
-  EXPECT_THAT(leads.error().message(), HasSubstr("pooler"));
+TEST_F(PoolerTest, TheLeadIsALeaseAndLeavesNothingInSharedSessions) {
+  const auto one = OpenRelay({.relay_id = "one", .lease = std::chrono::hours(1)});
+  const auto two = OpenRelay({.relay_id = "two", .lease = std::chrono::hours(1)});
+  const auto leads = [&](RelayStore& store) {
+    Scatter();
+    const auto lead = store.TryLead(Soon());
+    EXPECT_OK(lead);
+    return lead.ok() && *lead;
+  };
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_TRUE(leads(*one));
+    EXPECT_FALSE(leads(*two));
+  }
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+  EXPECT_EQ(Value("SELECT session_mark IS NULL FROM outbox.leader"), "t");
+  sql_->Run("UPDATE outbox.leader SET ends_at = now() - interval '1 ms'");
+  EXPECT_TRUE(leads(*two));
+  two->StopLeading();
+  const auto three = OpenRelay({.relay_id = "three", .lease = std::chrono::hours(1)});
+  EXPECT_TRUE(leads(*three));
 }
 
 TEST_F(PoolerTest, ListeningFallsBackToPolling) {
@@ -152,6 +167,19 @@ TEST_F(PoolerTest, ListeningFallsBackToPolling) {
   const auto watch = store->WatchForWork([] {}, Soon());
   ASSERT_FALSE(watch.ok());
   EXPECT_THAT(watch.error().message(), HasSubstr("falling back to polling"));
+}
+
+TEST_F(PostgresTest, TheServerAsksAfterOurSessions) {
+  Connection connection(std::make_shared<const Address>(Address::Parse(url_).value()),
+                        Plans::kPinned);
+  const auto rows = connection.Execute(
+      Statement("SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings"
+                " WHERE name LIKE 'tcp_%'"),
+      Params(), Soon());
+  ASSERT_OK(rows);
+  EXPECT_EQ(rows->Text(0, 0),
+            "tcp_keepalives_count=3 tcp_keepalives_idle=5 tcp_keepalives_interval=3"
+            " tcp_user_timeout=15000");
 }
 
 TEST_F(PostgresTest, PrepareOffSendsNoNamedStatements) {

@@ -73,8 +73,11 @@ PostgresRelayStore::PostgresRelayStore(std::shared_ptr<const Address> address,
       claims_(address_, Plans::kPinned),
       settles_(std::make_shared<SettleLane>(address_, table_, options)),
       lanes_(std::make_shared<TransactionLanes>(address_, table_, options)),
-      leader_(claims_, settles_, LeaderName(table_, destination_)),
-      incarnation_(RandomHex()) {}
+      incarnation_(RandomHex()),
+      leader_(claims_, settles_,
+              {.name = LeaderName(table_, destination_),
+               .token = base::StrCat(relay_id_, "/", incarnation_),
+               .lease = options.lease}) {}
 
 Status PostgresRelayStore::Check(Deadline deadline) {
   return RequireTable(claims_, table_, kRelayAccess, deadline);
@@ -101,10 +104,7 @@ void PostgresRelayStore::AddFilter(Params& params) const {
 
 Result<std::unique_ptr<Claim>> PostgresRelayStore::Next(const ClaimRequest& request,
                                                         Deadline deadline) {
-  if (const auto required = leader_.claim_session();
-      required && (!claims_.Healthy() || claims_.session() != *required)) {
-    return Status::Retry(Code::kConflict, "leadership was lost with the connection");
-  }
+  if (leader_.Lapsed()) return Status::Retry(Code::kConflict, "the lead has ended");
   if (request.from_start) floor_.Reset();
   auto claim = claim_mode_ == ClaimMode::kLease ? NextLease(request, deadline)
                                                 : NextTransaction(request, deadline);
@@ -127,8 +127,8 @@ Result<Found> PostgresRelayStore::ClaimMessages(const ClaimRequest& request,
                                                 const std::string& token, Deadline deadline) {
   Params params = LeaseParams(request, token);
   AddFilter(params);
-  OUTBOX_ASSIGN_OR_RETURN(Rows rows,
-                          claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
+  params.Bool(request.spare_expired);
+  OUTBOX_ASSIGN_OR_RETURN(Rows rows, claims_.Execute(claim_lease_, params, deadline));
   Found found = ReadClaimed(std::move(rows), table_display_, destination_, 0);
   Advance(found, request.limit);
   return found;
@@ -157,9 +157,8 @@ Result<Found> PostgresRelayStore::ClaimDeliveries(const ClaimRequest& request,
   const std::size_t by_key = request.from_start ? 0 : (request.limit + (keys_turn_ ? 1 : 0)) / 2;
   const auto keys =
       by_key > 0 ? settles_->keys.Take(kKeysFactor * request.limit) : std::vector<std::string>();
-  params.TextArray(keys).Int8(static_cast<std::int64_t>(by_key));
-  OUTBOX_ASSIGN_OR_RETURN(Rows rows,
-                          claims_.Execute(claim_lease_, params, deadline, leader_.claim_session()));
+  params.TextArray(keys).Int8(static_cast<std::int64_t>(by_key)).Bool(request.spare_expired);
+  OUTBOX_ASSIGN_OR_RETURN(Rows rows, claims_.Execute(claim_lease_, params, deadline));
   Found found = ReadClaimed(std::move(rows), table_display_, destination_, 0);
   const bool full = found.rows.size() + found.exhausted.size() >= request.limit;
   if (found.looked && full) {
@@ -256,8 +255,7 @@ Result<bool> PostgresRelayStore::Drained(Deadline deadline) {
   } else {
     params.Text(destination_);
   }
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows,
-                          claims_.Execute(drained_, params, deadline, leader_.claim_session()));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, claims_.Execute(drained_, params, deadline));
   return rows.Bool(0, 0);
 }
 

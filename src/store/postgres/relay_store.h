@@ -31,7 +31,7 @@ class PostgresRelayStore final : public RelayStore {
 
   RelayStoreTraits traits() const noexcept override;
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
-  Result<bool> TryLead(Deadline deadline) override { return leader_.TryLead(deadline); }
+  Result<Leadership> TryLead(Deadline deadline) override { return leader_.TryLead(deadline); }
   void StopLeading() noexcept override { leader_.Stop(); }
   Result<bool> Drained(Deadline deadline) override;
   Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
@@ -72,12 +72,12 @@ class PostgresRelayStore final : public RelayStore {
   Connection claims_;
   const std::shared_ptr<SettleLane> settles_;
   const std::shared_ptr<TransactionLanes> lanes_;
-  Leader leader_;
   ScanFloor floor_;
   std::size_t page_ = 0;
   bool keys_turn_ = false;
   // Tells this process's claims from those of an earlier one with the same relay_id.
   const std::string incarnation_;
+  Leader leader_;
   std::uint64_t claims_made_ = 0;
 };
 

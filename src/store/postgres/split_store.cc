@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 
 #include "base/check.h"
@@ -35,8 +34,8 @@ enum Column : int {
   kSplitBefore,
 };
 
-std::int64_t LockKey(const message::TableName& table) {
-  return std::bit_cast<std::int64_t>(Fnv1a(base::StrCat("outbox-split ", table.Display())));
+std::string TurnName(const message::TableName& table) {
+  return base::StrCat("split ", table.Display());
 }
 
 std::int16_t Number(message::Unrouted unrouted) {
@@ -145,7 +144,7 @@ PostgresSplitStore::PostgresSplitStore(std::shared_ptr<const Address> address,
       table_(std::move(table)),
       options_(options),
       topic_regexes_(message::TopicPatternsToRegexes(options.filter.topics)),
-      lock_key_(LockKey(table_)),
+      turn_(TurnName(table_)),
       due_(table_, queries::kSplitDue),
       candidates_(table_, queries::kSplitCandidates),
       lease_(table_, queries::kSplitLease),
@@ -176,7 +175,7 @@ Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes,
   OUTBOX_ASSIGN_OR_RETURN(const bool worth, WorthSplitting(deadline));
   if (!worth) return SplitReport{};
   if (MustScanFromStart(routes, request)) floor_.Reset();
-  OUTBOX_ASSIGN_OR_RETURN(const Rows candidates, Lock(request.limit, deadline));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows candidates, Lock(request, deadline));
   idle_ = candidates.size() == 0;
   const SplitPlan plan(candidates, routes, request.lanes);
   Advance(candidates, plan, request.limit);
@@ -218,21 +217,35 @@ void PostgresSplitStore::AddFilter(Params& params) const {
   params.UuidOrNull(options_.filter.tenant_id);
 }
 
-Result<Rows> PostgresSplitStore::Lock(std::size_t limit, Deadline deadline) {
+Result<Rows> PostgresSplitStore::Lock(const SplitRequest& request, Deadline deadline) {
   static const Statement kBegin("BEGIN");
   const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
   Params params;
-  params.Time(start.available_at).Int8(start.seq).Int8(static_cast<std::int64_t>(limit));
+  params.Time(start.available_at).Int8(start.seq).Int8(static_cast<std::int64_t>(request.limit));
   AddFilter(params);
-  params.Int8(lock_key_);
+  params.Text(turn_).Bool(request.spare_expired);
   const Params none;
+  OUTBOX_RETURN_IF_ERROR(MakeTurn(deadline));
   const std::array<Connection::Step, 2> steps{{{&kBegin, &none}, {&candidates_, &params}}};
   auto results = connection_.Pipeline(steps, deadline);
   if (!results.ok()) {
     floor_.Reset();
     return results.error();
   }
+  if ((*results)[1].size() == 0) turn_made_ = false;
   return std::move((*results)[1]);
+}
+
+// Committed by itself: whoever stands still while it splits shall lock a row that the others can
+// see.
+Status PostgresSplitStore::MakeTurn(Deadline deadline) {
+  static const Statement kTurn(queries::kSplitTurn);
+  if (turn_made_) return Status::Ok();
+  Params params;
+  params.Text(turn_);
+  const Status made = connection_.Execute(kTurn, params, deadline).error();
+  turn_made_ = made.ok();
+  return made;
 }
 
 // What was left alone is to be found again.

@@ -1,5 +1,5 @@
-// PostgresSplitStore: splitting on PostgreSQL. An advisory lock of the transaction lets one process
-// do it at a time.
+// PostgresSplitStore: splitting on PostgreSQL. The lock of a row that only relays may write lets
+// one process do it at a time, for as long as its transaction lasts.
 //
 // Each lane has a connection of its own on which its claims are settled, made when first used.
 #pragma once
@@ -54,8 +54,10 @@ class PostgresSplitStore final : public SplitStore {
   // False when a look shows that there is nothing to split. Looks only while idle.
   Result<bool> WorthSplitting(Deadline deadline);
   void AddFilter(Params& params) const;
+  // Makes sure of the row by whose lock processes take turns. Looks again after an empty round.
+  Status MakeTurn(Deadline deadline);
   // The candidates, locked in an open transaction; none when another process is at it.
-  Result<Rows> Lock(std::size_t limit, Deadline deadline);
+  Result<Rows> Lock(const SplitRequest& request, Deadline deadline);
   Result<SplitReport> Write(const Rows& candidates, const SplitPlan& plan,
                             const SplitRequest& request, Deadline deadline);
   void Advance(const Rows& candidates, const SplitPlan& plan, std::size_t limit);
@@ -67,7 +69,8 @@ class PostgresSplitStore final : public SplitStore {
   const message::TableName table_;
   const SplitOptions options_;
   const std::vector<std::string> topic_regexes_;
-  const std::int64_t lock_key_;
+  const std::string turn_;
+  bool turn_made_ = false;
   const Statement due_;
   const Statement candidates_;
   const Statement lease_;

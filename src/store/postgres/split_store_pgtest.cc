@@ -126,16 +126,43 @@ TEST_F(SplitStoreTest, AProcessThatStandsStillWhileItSplitsStopsNobodyForLong) {
   PlainConnection stopped(url_);
   const auto table = message::TableName::Parse(kTable, "public").value();
   stopped.Run("PREPARE s AS " + Statement(table, sql::postgres::kSplitCandidates).text);
+  stopped.Run(
+      "INSERT INTO outbox.leader (name, token, ends_at) VALUES"
+      " ('split public.orders_outbox', '', '-infinity') ON CONFLICT DO NOTHING");
   stopped.Run("BEGIN");
-  const auto key = std::bit_cast<std::int64_t>(Fnv1a("outbox-split public.orders_outbox"));
-  EXPECT_NE(
-      stopped.Run(base::StrCat("EXECUTE s ('-infinity', 0, 100, NULL, NULL, NULL, ", key, ")")),
-      "");
+  EXPECT_NE(stopped.Run("EXECUTE s ('-infinity', 0, 100, NULL, NULL, NULL,"
+                        " 'split public.orders_outbox', false)"),
+            "");
   const auto splitter = OpenSplit();
   EXPECT_EQ(Split(*splitter, ToHook()).messages, 0U) << "one process at a time";
   EXPECT_EQ(stopped.Run("SHOW idle_in_transaction_session_timeout"), "10s");
   stopped.Run("SET LOCAL idle_in_transaction_session_timeout TO '100ms'");
   EXPECT_TRUE(Eventually([&] { return Split(*splitter, ToHook()).messages == 3; }));
+}
+
+TEST_F(SplitStoreTest, AProducerCanNotStopIt) {
+  Insert(3);
+  const auto splitter = OpenSplit();
+  PlainConnection producer(url_);
+  producer.Run("SET ROLE outbox_producer");
+  // The key that splitters agreed on before they had a row.
+  producer.Run(base::StrCat("SELECT pg_advisory_lock(",
+                            std::bit_cast<std::int64_t>(Fnv1a("outbox-split public.orders_outbox")),
+                            ")"));
+  EXPECT_EQ(producer.Run("SELECT has_table_privilege('outbox.leader', 'UPDATE')"), "f");
+  EXPECT_EQ(Split(*splitter, ToHook()).messages, 3U);
+}
+
+TEST_F(SplitStoreTest, LeasesThatRanOutAreLeftAloneWhenAskedTo) {
+  Insert(2);
+  sql_->Run(
+      "UPDATE orders_outbox SET status = 'processing', attempts = 1, locked_by = 'r/1',"
+      " locked_until = now() - interval '1 s' WHERE seq = (SELECT min(seq) FROM orders_outbox)");
+  const auto splitter = OpenSplit();
+  const auto spared = splitter->Split(ToHook(), {.limit = 100, .spare_expired = true}, Soon());
+  ASSERT_OK(spared);
+  EXPECT_EQ(spared->messages, 1U);
+  EXPECT_EQ(Split(*splitter, ToHook()).messages, 1U);
 }
 
 TEST_F(SplitStoreTest, TheSessionsTimeZoneDoesNotMatter) {

@@ -6,7 +6,7 @@
 namespace outbox::store::sqlite {
 LeaseStore::LeaseStore(const std::string& path, const RelayStoreOptions& options,
                        std::shared_ptr<const LeaseTable> table)
-    : RelayStoreBase(path, options.relay_id, std::move(table)),
+    : RelayStoreBase(path, options, std::move(table)),
       // A lease that a power loss takes away leaves its messages pending, to be delivered again.
       claim_(path, PrepareConnection(Commits::kRelaxed)),
       settle_(std::make_shared<SettleSlot>(path, options.async_ack)) {}

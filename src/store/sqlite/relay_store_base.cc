@@ -8,17 +8,14 @@
 
 namespace outbox::store::sqlite {
 
-RelayStoreBase::RelayStoreBase(std::string path, const std::string& relay_id,
+RelayStoreBase::RelayStoreBase(std::string path, const RelayStoreOptions& options,
                                std::shared_ptr<const LeaseTable> table)
     : path_(std::move(path)),
-      token_prefix_(base::StrCat(relay_id, "/", base::RandomBits() & 0xffffffff, "-")),
+      token_prefix_(base::StrCat(options.relay_id, "/", base::RandomBits() & 0xffffffff, "-")),
       table_(std::move(table)),
       look_(path_, PrepareConnection(Commits::kDurable)),
+      lease_(options.lease),
       leader_(path_, table_->leader_name()) {}
-
-Result<bool> RelayStoreBase::TryLead(Deadline) { return leader_.TryAcquire(); }
-
-void RelayStoreBase::StopLeading() noexcept { leader_.Release(); }
 
 Result<bool> RelayStoreBase::Drained(Deadline deadline) {
   OUTBOX_ASSIGN_OR_RETURN(const bool left, look_.Use(deadline, [this](Connection& connection) {

@@ -15,11 +15,11 @@ namespace outbox::store::sqlite {
 
 class RelayStoreBase : public RelayStore {
  public:
-  RelayStoreBase(std::string path, const std::string& relay_id,
+  RelayStoreBase(std::string path, const RelayStoreOptions& options,
                  std::shared_ptr<const LeaseTable> table);
 
-  Result<bool> TryLead(Deadline deadline) override;
-  void StopLeading() noexcept override;
+  Result<Leadership> TryLead(Deadline) override { return leader_.TryAcquire(lease_); }
+  void StopLeading() noexcept override { leader_.Release(); }
   Result<bool> Drained(Deadline deadline) override;
   Result<std::unique_ptr<Watch>> WatchForWork(std::function<void()> on_work,
                                               Deadline deadline) override;
@@ -50,6 +50,7 @@ class RelayStoreBase : public RelayStore {
   bool idle_ = false;
   std::shared_ptr<const LeaseTable> table_;
   ConnectionSlot look_;
+  const std::chrono::milliseconds lease_;
   LeaderLock leader_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "store/sqlite/leader_lock.h"
 #include "store/sqlite/test_database.h"
+#include "tests/support/wait.h"
 
 namespace outbox::store::sqlite {
 namespace {
@@ -109,26 +110,54 @@ TEST(AKilledProcess, FreesTheLeaderLock) {
   const pid_t child = fork();
   if (child == 0) {
     LeaderLock lock(database.path(), TestDatabase::kTable);
-    if (!*lock.TryAcquire() || write(ready[1], "x", 1) != 1) _exit(1);
+    if (!*lock.TryAcquire(1h) || write(ready[1], "x", 1) != 1) _exit(1);
     pause();
   }
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   LeaderLock lock(database.path(), TestDatabase::kTable);
-  EXPECT_FALSE(*lock.TryAcquire());
+  EXPECT_FALSE(*lock.TryAcquire(1h));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  EXPECT_TRUE(*lock.TryAcquire());
+  EXPECT_TRUE(*lock.TryAcquire(1h));
 }
 
 TEST(LeaderLock, IsNotKeptOnAFileThatWasReplaced) {
   testing::TempFolder folder;
   LeaderLock first(folder.File("db"), "t");
   LeaderLock second(folder.File("db"), "t");
-  ASSERT_TRUE(*first.TryAcquire());
+  ASSERT_TRUE(*first.TryAcquire(1h));
   ASSERT_TRUE(std::filesystem::remove(folder.File("db-t.leader")));
-  EXPECT_TRUE(*second.TryAcquire());
-  EXPECT_FALSE(*first.TryAcquire());
+  EXPECT_TRUE(*second.TryAcquire(1h));
+  EXPECT_FALSE(*first.TryAcquire(1h));
+}
+
+TEST(LeaderLock, IsTakenOverFromALeaderWhoseTimeIsOver) {
+  testing::TempFolder folder;
+  const std::string path = folder.File("db-t.leader");
+  LeaderLock frozen(folder.File("db"), "t");
+  LeaderLock second(folder.File("db"), "t");
+  LeaderLock third(folder.File("db"), "t");
+  ASSERT_TRUE(*frozen.TryAcquire(1h));
+  EXPECT_FALSE(*second.TryAcquire(1h));
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - 1ms);
+  EXPECT_TRUE(*second.TryAcquire(1h));
+  EXPECT_FALSE(*third.TryAcquire(1h)) << "the new leader's time has just begun";
+  EXPECT_FALSE(*frozen.TryAcquire(1h)) << "it has woken up";
+  frozen.Release();
+  EXPECT_TRUE(*second.TryAcquire(1h));
+}
+
+TEST(LeaderLock, RenewsItsTimeAtAThird) {
+  testing::TempFolder folder;
+  const std::string path = folder.File("db-t.leader");
+  LeaderLock lock(folder.File("db"), "t");
+  const auto first = lock.TryAcquire(1h);
+  ASSERT_OK(first);
+  EXPECT_EQ(*lock.TryAcquire(1h), *first) << "no need yet";
+  LeaderLock hasty(folder.File("db"), "u");
+  const auto begun = hasty.TryAcquire(3ms);
+  ASSERT_TRUE(testing::WaitFor([&] { return *hasty.TryAcquire(3ms) > *begun; }));
 }
 
 TEST(LeaderLock, TakesTheNameOfASinkWithASlash) {

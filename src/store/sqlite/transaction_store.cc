@@ -120,7 +120,7 @@ class TransactionClaim final : public Claim {
 
 TransactionStore::TransactionStore(const std::string& path, const RelayStoreOptions& options,
                                    std::shared_ptr<const LeaseTable> table)
-    : RelayStoreBase(path, options.relay_id, std::move(table)),
+    : RelayStoreBase(path, options, std::move(table)),
       desk_(std::make_shared<ClaimDesk>(ConnectionSlot(
           path, PrepareConnection(options.async_ack ? Commits::kRelaxed : Commits::kDurable)))) {}
 
