@@ -1,10 +1,10 @@
 // Reconnect: the waits between attempts to reach a database that is away.
 //
-// They double from 50 ms. While the outage is young, less than a minute, none is longer than three
-// quarters of the cap: with what connecting takes, the next attempt after a restart comes within
-// the cap. Later it is five times as long; nobody waits for the message that comes a moment sooner
-// then, and many relays are a load for a server that is coming up. Half of a wait is fixed, and a
-// part of the rest random, so that many relays do not come back as one.
+// They double from 50 ms. While the outage is young, less than a minute, none is longer than half
+// of the cap: the other half is for connecting and the first claim, so that what waits is on its
+// way within the cap of the server being ready. Later it is five times as long; nobody waits for
+// the message that comes a moment sooner then, and many relays are a load for a server that is
+// coming up. Half of a wait is random, so that many relays do not come back as one.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Reconnect {
     const Duration longest = now - since_ < kYoung ? cap_ : cap_ * kOldFactor;
     const Duration wait = std::min(next_, longest);
     next_ = std::min(wait * 2, cap_ * kOldFactor);
-    return wait / 2 + std::chrono::duration_cast<Duration>(wait / 4 * random.Unit());
+    return wait / 4 + std::chrono::duration_cast<Duration>(wait / 4 * random.Unit());
   }
 
   // Since when no attempt has succeeded.
@@ -47,7 +47,7 @@ class Reconnect {
   }
 
  private:
-  static constexpr Duration kFirst = std::chrono::milliseconds(50);
+  static constexpr Duration kFirst = std::chrono::milliseconds(100);
 
   Duration cap_;
   Duration next_{kFirst};

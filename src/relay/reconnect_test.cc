@@ -39,27 +39,27 @@ Outage Play(Reconnect reconnect, double unit, Reconnect::Duration from, Reconnec
   return outage;
 }
 
-TEST(Reconnect, LeavesAQuarterOfTheCapForConnectingWhileTheOutageIsYoung) {
+TEST(Reconnect, LeavesHalfOfTheCapForConnectingWhileTheOutageIsYoung) {
   for (const double unit : {0.0, 0.5, 1.0}) {
     const Outage young = Play(Reconnect(seconds(1)), unit, seconds(0), minutes(1));
-    EXPECT_LE(young.longest_wait, milliseconds(750)) << unit;
-    EXPECT_GE(young.attempts, 80) << unit;
-    EXPECT_LE(young.attempts, 130) << unit;
+    EXPECT_LE(young.longest_wait, milliseconds(500)) << unit;
+    EXPECT_GE(young.attempts, 120) << unit;
+    EXPECT_LE(young.attempts, 250) << unit;
   }
 }
 
 TEST(Reconnect, AsksMoreRarelyAfterAMinuteButNotWithoutBound) {
   for (const double unit : {0.0, 1.0}) {
     const Outage old = Play(Reconnect(seconds(1)), unit, minutes(1), minutes(10));
-    EXPECT_LE(old.longest_wait, milliseconds(3750)) << unit;
-    EXPECT_GE(old.longest_wait, milliseconds(2500)) << unit;
+    EXPECT_LE(old.longest_wait, milliseconds(2500)) << unit;
+    EXPECT_GE(old.longest_wait, milliseconds(1250)) << unit;
   }
 }
 
 TEST(Reconnect, KeepsToACapThatWasSet) {
   EXPECT_LE(Play(Reconnect(milliseconds(100)), 1.0, seconds(0), minutes(1)).longest_wait,
-            milliseconds(75));
-  EXPECT_GE(Play(Reconnect(seconds(20)), 0.0, seconds(0), minutes(1)).longest_wait, seconds(10));
+            milliseconds(50));
+  EXPECT_GE(Play(Reconnect(seconds(20)), 0.0, seconds(0), minutes(1)).longest_wait, seconds(5));
 }
 
 TEST(Reconnect, BeginsAnewAfterASuccess) {

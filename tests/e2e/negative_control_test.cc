@@ -80,7 +80,9 @@ class WrongStore final : public store::RelayStore {
     OUTBOX_ASSIGN_OR_RETURN(auto claim, store_->Next(request, deadline));
     return std::unique_ptr<store::Claim>(std::make_unique<WrongClaim>(std::move(claim), fault_));
   }
-  Result<store::Leadership> TryLead(Deadline deadline) override { return store_->TryLead(deadline); }
+  Result<store::Leadership> TryLead(Deadline deadline) override {
+    return store_->TryLead(deadline);
+  }
   void StopLeading() noexcept override { store_->StopLeading(); }
   Result<bool> Drained(Deadline deadline) override { return store_->Drained(deadline); }
   Result<std::unique_ptr<store::Watch>> WatchForWork(std::function<void()> on_work,

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/text.h"
 #include "tests/e2e/support/producer.h"
@@ -96,6 +97,49 @@ TEST(PgBouncer, InTransactionModeCarriesTheRelayAndItsCrashes) {
   EXPECT_EQ(verdict.lost + verdict.phantom, 0u);
   EXPECT_LE(verdict.duplicated, kKills * kWindow);
   EXPECT_EQ(verdict.events, 10'800u);
+}
+
+TEST(PgBouncer, InTransactionModeCarriesOneLeaderAtATime) {
+  OUTBOX_REQUIRE_POSTGRES();
+  if (!fs::exists(kProgram)) GTEST_SKIP() << "pgbouncer is not installed: run 'make deps'";
+  constexpr std::size_t kWindow = 100;
+  constexpr std::size_t kKills = 2;
+  const auto stage = Stage::Make(Dialect::kPostgres);
+  ASSERT_NE(stage, nullptr);
+  const Pooler bouncer(stage->url());
+  ASSERT_TRUE(bouncer.Ready(stage->url())) << bouncer.Errors();
+
+  const ProcessOptions through{.environment = {{"OUTBOX_DB", bouncer.Url(stage->url())}}};
+  const Flags flags{"--single-active",       "--batch-size", "50", "--window",
+                    std::to_string(kWindow), "--lease",      "5s"};
+  const auto leader = [&] {
+    const auto names = stage->sql().Column(
+        "SELECT split_part(token, '/', 1) FROM outbox.leader WHERE ends_at > now()");
+    return names.empty() ? "" : names[0];
+  };
+  std::map<std::string, std::unique_ptr<Process>> relays;
+  for (const char* name : {"one", "two", "three"}) {
+    relays[name] = stage->StartRelay(name, flags, through);
+  }
+  ASSERT_TRUE(WaitFor([&] { return !leader().empty(); }));
+  for (std::size_t kill = 0; kill < kKills; ++kill) {
+    ASSERT_TRUE(Produce(stage->sql(), {.per_transaction = 100}, 20));
+    ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }));
+    const std::string killed = leader();
+    ASSERT_TRUE(Produce(stage->sql(), {.per_transaction = 100}, 20));
+    relays.at(killed)->Kill();
+    ASSERT_TRUE(WaitFor([&] { return !leader().empty() && leader() != killed; }));
+  }
+  ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() == 0; }));
+  EXPECT_EQ(
+      stage->sql().Number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database ="
+                          " (SELECT oid FROM pg_database WHERE datname = current_database())"),
+      0);
+  const Verdict verdict = stage->Judge();
+  PrintVerdict("PgBouncer, single-active", verdict, kKills, kKills * kWindow);
+  EXPECT_EQ(verdict.lost, 0u);
+  EXPECT_EQ(verdict.phantom, 0u);
+  EXPECT_LE(verdict.duplicated, kKills * kWindow);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/text.h"
+#include "tests/e2e/support/blocked_pipe.h"
 #include "tests/e2e/support/producer.h"
 #include "tests/e2e/support/stage.h"
 #include "tests/support/postgres.h"
@@ -109,6 +111,50 @@ TEST_F(ServerFaults, TerminatedBackendsAreReplaced) {
   std::printf("terminated %lld backends\n", static_cast<long long>(terminated));
   EXPECT_GE(terminated, static_cast<std::int64_t>(kRounds));
   FinishAndJudge("terminated backends", kRounds);
+}
+
+// Longer than the leases: nobody could keep one, and the relay that waits for its sink has its
+// messages again before the other takes them.
+TEST(ASlowSinkInAnOutage, KeepsItsMessages) {
+  OUTBOX_REQUIRE_POSTGRES();
+  constexpr std::size_t kEvents = 20;
+  const auto server = PrivatePostgres::Start("shared_buffers = 64MB");
+  ASSERT_NE(server, nullptr);
+  const auto stage = Stage::MakeAt(server->url());
+  ASSERT_NE(stage, nullptr);
+  ASSERT_TRUE(Produce(
+      stage->sql(), {.per_transaction = kEvents, .rollback_percent = 0, .payload_bytes = 1000}, 1));
+  BlockedPipe pipe(stage->folder() + "/pipe");
+  const auto slow = stage->StartRelay(
+      "slow", {"--lease", "4s", "--sink", pipe.sink(), "--dispatch-timeout", "5m"});
+  ASSERT_TRUE(WaitFor([&] { return pipe.Reached(); })) << slow->Errors();
+  const auto idle = stage->StartRelay("idle", {"--lease", "4s"});
+  ASSERT_TRUE(WaitFor([&] { return idle->Errors().find("relay running") != std::string::npos; }));
+
+  server->Stop("fast");
+  const auto all_run_out = Clock::now() + std::chrono::seconds(5);
+  ASSERT_TRUE(WaitFor([&] { return Clock::now() > all_run_out; }));
+  server->StartAgain();
+  const auto reader = SqlConnection::Open(stage->url());
+  ASSERT_NE(reader, nullptr);
+  ASSERT_TRUE(WaitFor([&] {
+    return reader->Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE locked_until > now()")) ==
+           static_cast<std::int64_t>(kEvents);
+  }));
+  std::string late;
+  ASSERT_TRUE(WaitFor([&] {
+    late += pipe.Read();
+    return reader->Number(StrCat("SELECT count(*) FROM ", kTable,
+                                 " WHERE status IN ('pending', 'processing')")) == 0;
+  })) << slow->Errors();
+  late += pipe.Read();
+  std::ofstream(stage->SinkFile("slow")) << late;
+  Ledger ledger;
+  for (std::string& id : reader->Column("SELECT id FROM expected")) ledger.Expect(std::move(id));
+  for (const char* relay : {"slow", "idle"}) ledger.SeeFile(stage->SinkFile(relay));
+  const Verdict verdict = ledger.Judge();
+  PrintVerdict("slow sink in an outage", verdict, 1, 0);
+  EXPECT_EQ(verdict.lost + verdict.phantom + verdict.duplicated, 0u);
 }
 
 }  // namespace

@@ -147,7 +147,8 @@ TEST_F(LeaderTest, AProducerCanNeitherTakeTheLeadNorHoldItBeyondTheLease) {
   // The worst it can do: hold the mark that it sees in pg_locks.
   producer.Run(
       "SELECT pg_advisory_lock_shared((classid::bigint << 32) | objid::bigint) FROM pg_locks"
-      " WHERE locktype = 'advisory' LIMIT 1");
+      " WHERE locktype = 'advisory' AND database ="
+      " (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1");
   EXPECT_TRUE(Leads(*one));
   one.reset();
   ASSERT_TRUE(Eventually([&] { return Marks() == "1"; }));

@@ -153,7 +153,9 @@ TEST_F(PoolerTest, TheLeadIsALeaseAndLeavesNothingInSharedSessions) {
     EXPECT_TRUE(leads(*one));
     EXPECT_FALSE(leads(*two));
   }
-  EXPECT_EQ(Value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database ="
+                  " (SELECT oid FROM pg_database WHERE datname = current_database())"),
+            "0");
   EXPECT_EQ(Value("SELECT session_mark IS NULL FROM outbox.leader"), "t");
   sql_->Run("UPDATE outbox.leader SET ends_at = now() - interval '1 ms'");
   EXPECT_TRUE(leads(*two));
