@@ -37,7 +37,9 @@ class Sink {
   virtual std::string_view name() const noexcept = 0;
   virtual SinkTraits traits() const noexcept { return {}; }
 
-  // Makes ready. Called again after a failure. A failure that waiting may cure is kSinkDown.
+  // Makes ready. Called again after a failure. A failure that waiting may cure is kSinkDown. Must
+  // return by `deadline`; while one has not, nothing else is called, and messages wait without
+  // costing an attempt.
   virtual Status Open(Deadline deadline) = 0;
 
   // Delivers `batch` and writes one Status per message into `results`, in the same order. OK only

@@ -100,18 +100,19 @@ Result<std::vector<store::RelayHold>> HoldsAtStart(store::ControlStore& control)
   return holds;
 }
 
-// All at once: those that are away cost the start no more time than one of them.
-Status OpenAll(const std::vector<ConfiguredSink>& sinks, const store::Backend& backend,
-               RelayObserver& observer) {
-  std::vector<std::future<Status>> opened;
-  opened.reserve(sinks.size());
+// All at once: those that are away cost the start no more time than one of them. Returns the Open
+// of each, which may still run.
+Result<std::vector<relay::SinkOpening>> OpenAll(const std::vector<ConfiguredSink>& sinks,
+                                                const store::Backend& backend,
+                                                RelayObserver& observer) {
+  std::vector<relay::SinkOpening> openings;
+  openings.reserve(sinks.size());
   for (const ConfiguredSink& configured : sinks) {
-    opened.push_back(std::async(std::launch::async,
-                                [sink = configured.sink] { return relay::OpenAtStart(*sink); }));
+    openings.push_back(relay::OpenAtStart(configured.sink));
   }
   Status refused;
   for (std::size_t i = 0; i < sinks.size(); ++i) {
-    Status status = opened[i].get();
+    Status status = openings[i].Await();
     if (status.ok()) continue;
     if (status.disposition() == Disposition::kPermanent) {
       if (refused.ok()) refused = std::move(status);
@@ -122,7 +123,8 @@ Status OpenAll(const std::vector<ConfiguredSink>& sinks, const store::Backend& b
                                    relay.destination.empty() ? "" : "/", relay.destination),
                       base::StrCat("the sink does not answer yet: ", status.message()));
   }
-  return refused;
+  if (!refused.ok()) return refused;
+  return openings;
 }
 
 Status TellOfStranded(store::SplitStore& store, const config::TableConfig& table,
@@ -188,18 +190,19 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(
   std::unique_ptr<Supervisor> supervisor(new Supervisor(signals));
   auto control = backend->OpenControl();
   OUTBOX_ASSIGN_OR_RETURN(const auto holds, HoldsAtStart(*control));
-  OUTBOX_RETURN_IF_ERROR(OpenAll(sinks, *backend, *observer));
+  OUTBOX_ASSIGN_OR_RETURN(auto openings, OpenAll(sinks, *backend, *observer));
   for (const config::TableConfig& table : config.tables) {
     if (!table.relays || table.routes.empty()) continue;
     supervisor->boards_[table.name] = MakeBoard(table);
   }
-  for (auto& [settings, sink] : sinks) {
-    RelayOptions relay_options = settings->relay;
+  for (std::size_t i = 0; i < sinks.size(); ++i) {
+    RelayOptions relay_options = sinks[i].settings->relay;
     const std::string display = backend->DisplayName(relay_options.table);
     relay_options.start_held =
         store::FindHold(holds, display, relay_options.destination) != nullptr;
     OUTBOX_ASSIGN_OR_RETURN(
-        auto running, supervisor->StartRelay(database, std::move(relay_options), std::move(sink),
+        auto running, supervisor->StartRelay(database, std::move(relay_options),
+                                             {std::move(sinks[i].sink), std::move(openings[i])},
                                              display, observer));
     supervisor->relays_.push_back(std::move(running));
   }
@@ -240,7 +243,7 @@ void Supervisor::StartHeartbeat(std::unique_ptr<store::ControlStore> control,
 }
 
 Result<Supervisor::Running> Supervisor::StartRelay(const std::string& database,
-                                                   RelayOptions options, std::shared_ptr<Sink> sink,
+                                                   RelayOptions options, OpenedSink opened,
                                                    std::string display,
                                                    const std::shared_ptr<RelayObserver>& observer) {
   // Its name is in the leases that the splitter makes for it.
@@ -252,8 +255,8 @@ Result<Supervisor::Running> Supervisor::StartRelay(const std::string& database,
           std::move(store), board, relay::LaneStoreOptions{.destination = destination});
     };
   }
-  OUTBOX_ASSIGN_OR_RETURN(auto relay,
-                          relay::StartRelay(database, options, std::move(sink), observer, wrap));
+  OUTBOX_ASSIGN_OR_RETURN(auto relay, relay::StartRelay(database, options, std::move(opened.sink),
+                                                        observer, wrap, std::move(opened.opening)));
   return Running{.table = options.table,
                  .display = std::move(display),
                  .destination = options.destination,

@@ -19,6 +19,7 @@
 #include "outbox/status.h"
 #include "relay/cleaner.h"
 #include "relay/heartbeat.h"
+#include "relay/sink_opening.h"
 #include "relay/splitter.h"
 #include "store/backend.h"
 
@@ -70,9 +71,12 @@ class Supervisor {
 
   explicit Supervisor(const StopSignals& signals) : signals_(signals) {}
 
-  Result<Running> StartRelay(const std::string& database, RelayOptions options,
-                             std::shared_ptr<Sink> sink, std::string display,
-                             const std::shared_ptr<RelayObserver>& observer);
+  struct OpenedSink {
+    std::shared_ptr<Sink> sink;
+    relay::SinkOpening opening;  // may still run
+  };
+  Result<Running> StartRelay(const std::string& database, RelayOptions options, OpenedSink opened,
+                             std::string display, const std::shared_ptr<RelayObserver>& observer);
   Status StartSplit(store::Backend& backend, const config::TableConfig& table,
                     const std::shared_ptr<RelayObserver>& observer);
 

@@ -339,9 +339,7 @@ bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status
     Decide(*slice.held, slice.first + i, results[i]);
   }
   if (down != nullptr) {
-    // Several calls of one outage come back one after the other; only the first, and later each
-    // probe, lengthens the wait.
-    if (!paused_ || slice.number > paused_since_slice_) Pause(now, *down);
+    PauseFor(now, slice, *down);
     if (alone && refused_.at(messages[0].id).overtaken > 0) {
       claim_at_ = std::min(claim_at_, now + kSuspectWaits * options_.probe_min);
     }
@@ -379,6 +377,14 @@ void Core::DropOldRefusals(TimePoint now) {
   if (refused_.empty()) probe_width_ = kProbeWidthMin;
 }
 
+bool Core::OnReached(const Slice& slice) {
+  const auto found = std::find_if(publishing_.begin(), publishing_.end(),
+                                  [&](const Slice& other) { return other.number == slice.number; });
+  if (found == publishing_.end()) return false;
+  found->reached = true;
+  return true;
+}
+
 std::vector<Slice> Core::GiveUpOverdue(TimePoint now) {
   std::vector<Slice> given_up;
   for (auto it = publishing_.begin(); it != publishing_.end();) {
@@ -388,18 +394,32 @@ std::vector<Slice> Core::GiveUpOverdue(TimePoint now) {
       ++it;
       continue;
     }
-    const Status status =
-        stopping_ && now < it->deadline
-            ? Status::Retry(Code::kCancelled,
-                            "abandoned: the relay stopped before the sink answered")
-            : Status::Retry(Code::kDeadline,
-                            base::StrCat("no answer within the dispatch timeout of ",
-                                         base::FormatDuration(options_.dispatch_timeout)));
-    for (std::size_t i = 0; i < it->count; ++i) Decide(*it->held, it->first + i, status);
+    GiveUp(now, *it);
     given_up.push_back(*it);
     it = publishing_.erase(it);
   }
   return given_up;
+}
+
+void Core::GiveUp(TimePoint now, const Slice& slice) {
+  const bool stopped_first = stopping_ && now < slice.deadline;
+  const std::string limit = base::FormatDuration(options_.dispatch_timeout);
+  Status status;
+  if (!slice.reached) {
+    status =
+        Status::SinkDown(stopped_first ? "the relay stopped before the sink was open"
+                                       : base::StrCat("the sink was not open within the dispatch "
+                                                      "timeout of ",
+                                                      limit));
+  } else if (stopped_first) {
+    status =
+        Status::Retry(Code::kCancelled, "abandoned: the relay stopped before the sink answered");
+  } else {
+    status = Status::Retry(Code::kDeadline,
+                           base::StrCat("no answer within the dispatch timeout of ", limit));
+  }
+  for (std::size_t i = 0; i < slice.count; ++i) Decide(*slice.held, slice.first + i, status);
+  if (!slice.reached) PauseFor(now, slice, status);
 }
 
 void Core::Decide(HeldClaim& held, std::size_t index, const Status& result) {
@@ -458,6 +478,10 @@ void Core::Pause(TimePoint now, const Status& reason) {
   paused_since_slice_ = slices_made_;
   claim_at_ = now + probe_backoff_.Next(random_);
   ReleaseWaiting();
+}
+
+void Core::PauseFor(TimePoint now, const Slice& slice, const Status& reason) {
+  if (!paused_ || slice.number > paused_since_slice_) Pause(now, reason);
 }
 
 // Keeps one message of a claim: the first, or the last that has not been refused yet, which is the

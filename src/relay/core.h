@@ -74,6 +74,7 @@ struct Slice {
   TimePoint deadline{};
   TimePoint started{};
   std::uint64_t number = 0;
+  bool reached = false;  // the sink was open and has been shown the messages
 
   std::span<const Message> messages() const {
     return held->claim->messages().subspan(first, count);
@@ -142,7 +143,11 @@ class Core {
   // `reached` is false when the sink could not even be opened: that says nothing of the messages.
   bool OnPublished(TimePoint now, const Slice& slice, std::span<const Status> results,
                    bool reached = true);
-  // Slices past their deadline and a grace, now given up and their messages to be retried.
+  // The sink is open and is now shown the slice. False when the slice was given up before: its
+  // messages are no longer ours to publish.
+  bool OnReached(const Slice& slice);
+  // Slices past their deadline and a grace, now given up. Their messages are retried, or released
+  // if the sink was never reached; that is a sink which is down.
   std::vector<Slice> GiveUpOverdue(TimePoint now);
 
   // --- settler ---
@@ -183,6 +188,10 @@ class Core {
   void ReleaseWaiting();
   void ReleaseWaiting(HeldClaim& held);
   void Pause(TimePoint now, const Status& reason);
+  // Several calls of one outage come back one after the other; only the first, and later each
+  // probe, lengthens the wait.
+  void PauseFor(TimePoint now, const Slice& slice, const Status& reason);
+  void GiveUp(TimePoint now, const Slice& slice);
   void ChooseProbe(HeldClaim& held);
   bool NoteRefusal(TimePoint now, const Slice& slice, const Message& message);
   void DropOldRefusals(TimePoint now);

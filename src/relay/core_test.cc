@@ -530,6 +530,7 @@ TEST_F(CoreTest, DoesNotPublishWhatItSleptThrough) {
 TEST_F(CoreTest, OverdueCallsAreGivenUpAndTheirAnswerIsIgnored) {
   Claim(10);
   const auto slice = core().NextSlice(now_);
+  EXPECT_TRUE(core().OnReached(*slice));
   now_ += options_.dispatch_timeout;
   EXPECT_TRUE(core().GiveUpOverdue(now_).empty());
   now_ += seconds(1);
@@ -540,6 +541,32 @@ TEST_F(CoreTest, OverdueCallsAreGivenUpAndTheirAnswerIsIgnored) {
   EXPECT_EQ(settle->outcomes[0].kind, Kind::kRetry);
   EXPECT_THAT(settle->outcomes[0].error, ::testing::HasSubstr("30s"));
   EXPECT_FALSE(core().OnPublished(now_, *slice, std::vector<Status>(10)));
+}
+
+TEST_F(CoreTest, OverdueCallsThatNeverReachedTheSinkCostNoAttemptAndPause) {
+  Claim(10);
+  const auto slice = core().NextSlice(now_);
+  now_ += options_.dispatch_timeout + seconds(1);
+  const auto given_up = core().GiveUpOverdue(now_);
+  ASSERT_EQ(given_up.size(), 1U);
+  EXPECT_FALSE(given_up[0].reached);
+  EXPECT_EQ(core().state(), RelayState::kPaused);
+  EXPECT_THAT(std::string(core().pause_reason()), ::testing::HasSubstr("30s"));
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  EXPECT_EQ(core().OnSettled(*settle, {}).counts.released, 10U);
+  EXPECT_FALSE(core().OnReached(*slice)) << "others may publish these messages by now";
+}
+
+TEST_F(CoreTest, StopReleasesWhatHasNotReachedTheSink) {
+  Claim(10);
+  (void)core().NextSlice(now_);
+  core().RequestStop(now_ + seconds(2));
+  now_ += seconds(2);
+  EXPECT_EQ(core().GiveUpOverdue(now_).size(), 1U);
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  EXPECT_EQ(core().OnSettled(*settle, {}).counts.released, 10U);
 }
 
 TEST_F(CoreTest, AFailedSettleIsTriedAgainWithEveryOutcome) {
@@ -726,6 +753,7 @@ TEST_F(CoreTest, StopWaitsForTheClaimUnderWayAndReleasesIt) {
 TEST_F(CoreTest, StopGivesUpOnHangingCallsAtItsDeadline) {
   Claim(10);
   const auto slice = core().NextSlice(now_);
+  EXPECT_TRUE(core().OnReached(*slice));
   core().RequestStop(now_ + seconds(2));
   now_ += seconds(2);
   EXPECT_EQ(core().GiveUpOverdue(now_).size(), 1U);

@@ -74,21 +74,25 @@ void WaitUntil(std::condition_variable& wake, std::unique_lock<std::mutex>& lock
 }  // namespace
 
 Engine::Engine(RelayOptions options, std::string table, std::unique_ptr<store::RelayStore> store,
-               std::shared_ptr<Sink> sink, std::shared_ptr<RelayObserver> observer)
+               std::shared_ptr<Sink> sink, std::shared_ptr<RelayObserver> observer,
+               SinkOpening opening)
     : options_(std::move(options)),
       table_(std::move(table)),
       store_(std::move(store)),
       sink_(std::move(sink)),
       observer_(observer != nullptr ? std::move(observer) : std::make_shared<RelayObserver>()),
       random_(base::RandomBits()),
+      opening_(std::move(opening)),
       core_(options_, store_->traits(), sink_->traits(), random_) {}
 
 Result<std::shared_ptr<Engine>> Engine::Start(RelayOptions options, std::string table,
                                               std::unique_ptr<store::RelayStore> store,
                                               std::shared_ptr<Sink> sink,
-                                              std::shared_ptr<RelayObserver> observer) {
+                                              std::shared_ptr<RelayObserver> observer,
+                                              SinkOpening opening) {
   std::shared_ptr<Engine> engine(new Engine(std::move(options), std::move(table), std::move(store),
-                                            std::move(sink), std::move(observer)));
+                                            std::move(sink), std::move(observer),
+                                            std::move(opening)));
   if (engine->options_.start_held) engine->core_.Hold(SteadyClock::now(), true);
   engine->WatchForWork();
   try {
@@ -302,6 +306,10 @@ Engine::Published Engine::Publish(const Slice& slice) {
     return not_reached(Status::SinkDown(base::StrCat(left_behind, " calls of the sink hang")));
   }
   if (const Status opened = OpenSink(deadline); !opened.ok()) return not_reached(opened);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!core_.OnReached(slice)) return not_reached(Status::SinkDown("opened too late"));
+  }
 
   std::vector<Status> results(slice.count, Status::NotAttempted());
   const auto fail_rest = [&](const std::string& what) {
@@ -327,23 +335,20 @@ Engine::Published Engine::Publish(const Slice& slice) {
 
 Status Engine::OpenSink(Deadline deadline) {
   if (sink_open_) return Status::Ok();
-  const std::lock_guard lock(sink_mutex_);
+  const std::unique_lock turn(opening_turn_, deadline.at());
+  if (!turn || !opening_.EndsBy(deadline)) return Status::SinkDown(std::string(kOpensStill));
   if (sink_open_) return Status::Ok();
-  Status status;
-  try {
-    status = sink_->Open(deadline);
-  } catch (const std::exception& exception) {
-    status = Status::SinkDown(base::StrCat("the sink threw: ", exception.what()));
-  } catch (...) {
-    status = Status::SinkDown("the sink threw something that is not a std::exception");
-  }
+  const Status status = OpenNow(*sink_, deadline);
   if (status.ok()) {
     sink_open_ = true;
     return status;
   }
   // However it fails, it is not the messages' fault.
-  return Status(status.code(), Disposition::kSinkDown, status.message())
-      .WithNative(status.native());
+  Status down = Status(status.code(), Disposition::kSinkDown, status.message())
+                    .WithNative(status.native())
+                    .WithHint(status.hint());
+  if (!status.retry_after()) return down;
+  return std::move(down).WithRetryAfter(*status.retry_after());
 }
 
 // --- settler ---
@@ -376,9 +381,10 @@ void Engine::RunSettler() {
 }
 
 void Engine::TellOverdue(const Slice& slice, TimePoint now) {
+  const Status result = slice.reached ? Status::Retry(Code::kDeadline, "no answer in time")
+                                      : Status::SinkDown(std::string(kOpensStill));
   for (const Message& message : slice.messages()) {
-    observer_->OnPublished(message, Status::Retry(Code::kDeadline, "no answer in time"),
-                           now - slice.started);
+    observer_->OnPublished(message, result, now - slice.started);
   }
 }
 
@@ -512,7 +518,8 @@ Status Engine::Stop() {
     unsettled = core_.held_messages();
     told_state_ = stats_.state = RelayState::kStopped;
   }
-  if (left_behind == 0) sink_->Close(Deadline::After(kSinkCloseTimeout));
+  if (left_behind == 0 && opening_.EndsBy(Deadline::After(milliseconds(0))))
+    sink_->Close(Deadline::After(kSinkCloseTimeout));
   if (unsettled > 0) {
     stop_result_ = Status::Retry(Code::kDeadline, base::StrCat("stopped with ", unsettled,
                                                                " messages unsettled in ", table_))

@@ -20,8 +20,10 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/turn.h"
 #include "outbox/relay.h"
 #include "relay/core.h"
+#include "relay/sink_opening.h"
 #include "store/relay_store.h"
 
 namespace outbox::relay {
@@ -29,11 +31,12 @@ namespace outbox::relay {
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
   // `observer` may be null. `table` is the display name used in observer calls. Fails when the
-  // system has no more threads.
+  // system has no more threads. Nobody calls the sink before `opening`, if there is one, has ended.
   static Result<std::shared_ptr<Engine>> Start(RelayOptions options, std::string table,
                                                std::unique_ptr<store::RelayStore> store,
                                                std::shared_ptr<Sink> sink,
-                                               std::shared_ptr<RelayObserver> observer);
+                                               std::shared_ptr<RelayObserver> observer,
+                                               SinkOpening opening = {});
   ~Engine() = default;
 
   Status Stop();
@@ -47,7 +50,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
  private:
   Engine(RelayOptions options, std::string table, std::unique_ptr<store::RelayStore> store,
-         std::shared_ptr<Sink> sink, std::shared_ptr<RelayObserver> observer);
+         std::shared_ptr<Sink> sink, std::shared_ptr<RelayObserver> observer, SinkOpening opening);
 
   void StartThreads();
   void RequestStop();
@@ -70,6 +73,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
     bool reached = true;  // false: the messages were not shown to the sink
   };
   Published Publish(const Slice& slice);
+  // Fails with kSinkDown, also when another thread's Open does not end before the deadline.
   Status OpenSink(Deadline deadline);
 
   void StartPublisher();
@@ -98,7 +102,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool stopped_ = false;   // guarded by stop_mutex_
   Status stop_result_;     // guarded by stop_mutex_
 
-  std::mutex sink_mutex_;  // one Open at a time
+  const SinkOpening opening_;  // begun before the engine was made
+  base::Turn opening_turn_;    // one Open at a time
   std::atomic<bool> sink_open_{false};
 
   mutable std::mutex mutex_;  // guards everything below

@@ -373,6 +373,96 @@ TEST_F(EngineTest, ASinkThatThrowsAnythingWhileItOpensIsDown) {
   EXPECT_EQ(store_.Rows()[0].message.attempt, 1);
 }
 
+// Its first Open hangs until it is let go, whatever its deadline.
+struct SlowToOpen final : Sink {
+  std::string_view name() const noexcept override { return "slow"; }
+  SinkTraits traits() const noexcept override { return {.batch_max = 1, .concurrency = 4}; }
+  Status Open(Deadline) override {
+    if (opened++ == 0) let_go.wait();
+    ++returned;
+    return Status::Ok();
+  }
+  void Publish(std::span<const Message> batch, std::span<Status> results, Deadline) override {
+    published += static_cast<int>(batch.size());
+    for (Status& result : results) result = Status::Ok();
+  }
+  std::latch let_go{1};
+  std::atomic<int> opened{0};
+  std::atomic<int> returned{0};
+  std::atomic<int> published{0};
+};
+
+TEST_F(EngineTest, AnOpenThatHangsCostsNoMessageAnAttempt) {
+  Put(20);
+  options_.dispatch_timeout = milliseconds(300);
+  const auto sink = std::make_shared<SlowToOpen>();
+  const auto engine = Start(sink);
+  // Those that wait for their turn, and the one in the Open, which is given up.
+  EXPECT_TRUE(Eventually([&] { return engine->Stats().released >= 20; }));
+  EXPECT_GE(recorder_->pauses, 1);
+  EXPECT_EQ(engine->Stats().retried, 0U);
+  EXPECT_EQ(sink->opened, 1) << "nobody else opens it meanwhile";
+  for (const auto& row : store_.Rows()) EXPECT_LE(row.message.attempt, 1);
+  sink->let_go.count_down();
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(sink->published, 20) << "once each, also those in hand when the Open was given up";
+  EXPECT_EQ(recorder_->dead, 0);
+  for (const auto& row : store_.Rows()) EXPECT_EQ(row.message.attempt, 1);
+}
+
+TEST_F(EngineTest, NobodyCallsTheSinkBeforeAnOpeningHasEnded) {
+  Put(1);
+  options_.dispatch_timeout = milliseconds(200);
+  const auto sink = std::make_shared<SlowToOpen>();
+  const SinkOpening opening(sink, Deadline::After(milliseconds(0)));
+  EXPECT_EQ(opening.Await().disposition(), Disposition::kSinkDown);
+  const auto engine = *Engine::Start(
+      options_, "t", store_.OpenRelay({.table = "t", .relay_id = "r"}), sink, recorder_, opening);
+  EXPECT_TRUE(Eventually([&] { return engine->Stats().released >= 1; }));
+  EXPECT_EQ(sink->opened, 1);
+  sink->let_go.count_down();
+  ASSERT_OK(engine->Drain(Deadline::After(kPatience)));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(sink->published, 1);
+  EXPECT_EQ(store_.Rows()[0].message.attempt, 1);
+}
+
+TEST_F(EngineTest, AFailedOpenIsToldWithItsHintAndItsWaitIsKept) {
+  struct Listener final : Recorder {
+    void OnPublished(const Message&, const Status& result, Duration) override {
+      const std::lock_guard lock(mutex);
+      told = result;
+    }
+    std::mutex mutex;
+    Status told;
+  };
+  struct Closed final : Sink {
+    std::string_view name() const noexcept override { return "closed"; }
+    Status Open(Deadline) override {
+      ++opened;
+      return Status::Permanent(Code::kPermission, "no entry")
+          .WithHint("ask the doorman")
+          .WithNative("403")
+          .WithRetryAfter(std::chrono::hours(1));
+    }
+    void Publish(std::span<const Message>, std::span<Status>, Deadline) override {}
+    std::atomic<int> opened{0};
+  };
+  const auto listener = std::make_shared<Listener>();
+  recorder_ = listener;
+  Put(1);
+  const auto sink = std::make_shared<Closed>();
+  const auto engine = Start(sink);
+  EXPECT_TRUE(Eventually([&] { return engine->Stats().released == 1; }));
+  ASSERT_OK(engine->Stop());
+  EXPECT_EQ(sink->opened, 1) << "an hour is not over";
+  EXPECT_EQ(listener->told.hint(), "ask the doorman");
+  EXPECT_EQ(listener->told.native(), "403");
+  EXPECT_EQ(listener->told.retry_after(), std::chrono::hours(1));
+  EXPECT_EQ(listener->told.disposition(), Disposition::kSinkDown);
+}
+
 TEST_F(EngineTest, AHandlerMayAskItsRelayToStop) {
   Put(1);
   options_.shutdown_timeout = kPatience;

@@ -139,6 +139,7 @@ class LaneRelay {
     while (auto slice = core_.NextSlice(world_.now)) {
       auto ends = world_.now + milliseconds(static_cast<int>(world_.random.Unit() * 40));
       if (world_.Chance(0.02)) ends += seconds(3);  // hangs
+      core_.OnReached(*slice);
       calls_.push_back({*slice, ends});
     }
     for (auto call = calls_.begin(); call != calls_.end();) {

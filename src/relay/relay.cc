@@ -1,6 +1,5 @@
 #include "outbox/relay.h"
 
-#include <exception>
 #include <thread>
 #include <utility>
 
@@ -58,10 +57,11 @@ Result<std::unique_ptr<Relay>> Relay::Start(const std::string& database, RelayOp
                                             std::shared_ptr<Sink> sink,
                                             std::shared_ptr<RelayObserver> observer) {
   OUTBOX_RETURN_IF_ERROR(Check(options, sink));
-  const Status opened = relay::OpenAtStart(*sink);
+  relay::SinkOpening opening = relay::OpenAtStart(sink);
+  const Status opened = opening.Await();
   if (opened.disposition() == Disposition::kPermanent) return opened;
   return relay::StartRelay(database, std::move(options), std::move(sink), std::move(observer),
-                           nullptr);
+                           nullptr, std::move(opening));
 }
 
 namespace relay {
@@ -80,20 +80,14 @@ store::RelayStoreOptions StoreOptionsOf(const RelayOptions& options) {
           .last_error_bytes_max = options.last_error_bytes_max};
 }
 
-Status OpenAtStart(Sink& sink) {
-  try {
-    return sink.Open(Deadline::After(kSinkOpenTimeout));
-  } catch (const std::exception& exception) {
-    return Status::SinkDown(base::StrCat("the sink threw: ", exception.what()));
-  } catch (...) {
-    return Status::SinkDown("the sink threw something that is not a std::exception");
-  }
+SinkOpening OpenAtStart(std::shared_ptr<Sink> sink) {
+  return {std::move(sink), Deadline::After(kSinkOpenTimeout)};
 }
 
 Result<std::unique_ptr<Relay>> StartRelay(const std::string& database, RelayOptions options,
                                           std::shared_ptr<Sink> sink,
                                           std::shared_ptr<RelayObserver> observer,
-                                          const StoreWrapper& wrap) {
+                                          const StoreWrapper& wrap, SinkOpening opening) {
   OUTBOX_RETURN_IF_ERROR(Check(options, sink));
   if (options.relay_id.empty()) options.relay_id = MakeRelayId();
 
@@ -103,8 +97,9 @@ Result<std::unique_ptr<Relay>> StartRelay(const std::string& database, RelayOpti
   if (wrap) store = wrap(std::move(store));
   std::string table = backend->DisplayName(options.table);
   if (!options.destination.empty()) table += "/" + options.destination;
-  OUTBOX_ASSIGN_OR_RETURN(auto engine, Engine::Start(std::move(options), table, std::move(store),
-                                                     std::move(sink), std::move(observer)));
+  OUTBOX_ASSIGN_OR_RETURN(
+      auto engine, Engine::Start(std::move(options), table, std::move(store), std::move(sink),
+                                 std::move(observer), std::move(opening)));
   return std::unique_ptr<Relay>(std::make_unique<EngineRelay>(std::move(engine)));
 }
 

@@ -124,6 +124,7 @@ class SimulatedRelay {
     if (mutant_ == Mutant::kAckBeforePublish) {
       core_.OnPublished(world_.now, slice, std::vector<Status>(slice.count));
     }
+    core_.OnReached(slice);
     calls_.push_back(std::move(call));
   }
 

@@ -118,6 +118,31 @@ RelayOptions QuickRetries(int attempts_max) {
   return options;
 }
 
+TEST_F(InProcessRelay, StartsAlthoughTheSinkHangsInItsFirstOpen) {
+  struct Hanging final : Sink {
+    explicit Hanging(Door& where) : door(where) {}
+    std::string_view name() const noexcept override { return "hanging"; }
+    Status Open(Deadline) override {
+      if (opened++ == 0) door.Wait();
+      return Status::Ok();
+    }
+    void Publish(std::span<const Message>, std::span<Status> results, Deadline) override {
+      for (Status& result : results) result = Status::Ok();
+    }
+    Door& door;
+    std::atomic<int> opened{0};
+  };
+  Enqueue("good", 3);
+  const auto sink = std::make_shared<Hanging>(door_);
+  auto relay =
+      Relay::Start(url_, {.table = std::string(kTable), .poll_max = milliseconds(20)}, sink);
+  ASSERT_OK(relay);  // it would not come back before the door opens
+  relay_ = std::move(*relay);
+  EXPECT_EQ(sink->opened, 1);
+  door_.Open();
+  EXPECT_TRUE(WaitFor([&] { return Count("status = 'delivered' AND attempts = 1") == 3; }));
+}
+
 TEST_F(InProcessRelay, PoisonDoesNotDelayOthers) {
   Enqueue("poison", 20);
   Enqueue("good", 200);
