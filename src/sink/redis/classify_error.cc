@@ -14,6 +14,7 @@ using base::StrCat;
 constexpr std::size_t kReplyBytesMax = 300;
 constexpr std::string_view kTooManyClients = "ERR max number of clients reached";
 constexpr std::string_view kNoPasswordWanted = "ERR AUTH";
+constexpr std::string_view kNoPermission = "NOPERM";
 constexpr std::string_view kProtocolError = "ERR Protocol error";
 
 struct Meaning {
@@ -46,7 +47,7 @@ constexpr std::array kMeanings{
     Meaning{"CLUSTERDOWN", Code::kUnavailable, Disposition::kSinkDown, ""},
     Meaning{"TRYAGAIN", Code::kUnavailable, Disposition::kSinkDown, ""},
     // The message's own.
-    Meaning{"NOPERM", Code::kPermission, Disposition::kRetry,
+    Meaning{kNoPermission, Code::kPermission, Disposition::kRetry,
             "let the user write to the stream, with dedupe also to outbox:dedupe:*"},
     Meaning{"WRONGTYPE", Code::kRejected, Disposition::kRetry,
             "the key of the stream holds something else: remove it or change stream="},
@@ -63,13 +64,27 @@ bool IsForbiddenCommand(std::string_view reply) noexcept {
   return Says(reply, "permissions to run") || Says(reply, "executing the script can't run");
 }
 
+bool IsForbiddenKeyOfScript(std::string_view reply) noexcept {
+  return Says(reply, "ACL failure in script") || Says(reply, "executing the script can't access");
+}
+
+// Servers before 7.0 put the place in the script before an error: "@user_script: 4: -OOM …".
+std::string_view WithoutPlaceInScript(std::string_view reply) noexcept {
+  constexpr std::string_view kEndOfPlace = ": -";
+  if (!Says(reply, "@user_script")) return reply;
+  const std::size_t end = reply.find(kEndOfPlace);
+  return end == std::string_view::npos ? reply : reply.substr(end + kEndOfPlace.size());
+}
+
 }  // namespace
 
 bool IsProtocolError(std::string_view reply) noexcept { return reply.starts_with(kProtocolError); }
 
 Status ClassifyRedisError(std::string_view reply, std::string_view peer) {
   const std::string message = StrCat("redis ", peer, ": ", base::CleanError(reply, kReplyBytesMax));
-  const std::string word(reply.substr(0, reply.find(' ')));
+  const std::string_view error = WithoutPlaceInScript(reply);
+  const std::string word(IsForbiddenKeyOfScript(reply) ? kNoPermission
+                                                       : error.substr(0, error.find(' ')));
   if (reply.starts_with(kTooManyClients)) return Status::SinkDown(message).WithNative(word);
   if (reply.starts_with(kNoPasswordWanted)) {
     return Status(Code::kPermission, Disposition::kSinkDown, message)

@@ -13,11 +13,15 @@ namespace {
 using base::StrCat;
 
 // KEYS: what remembers the id, the stream. ARGV: how long in milliseconds, the rest of XADD.
+// SET … XX of a key that is not there changes nothing, and fails as the later SET would: whoever
+// may not remember adds nothing. pcall returns the errors of commands as they are.
 constexpr std::string_view kDedupeScript = R"lua(
-local known = redis.call('GET', KEYS[1])
+local known = redis.pcall('GET', KEYS[1])
 if known then return known end
-local entry = redis.call('XADD', KEYS[2], unpack(ARGV, 2))
-redis.call('SET', KEYS[1], entry, 'PX', ARGV[1])
+local may = redis.pcall('SET', KEYS[1], '', 'XX', 'PX', ARGV[1])
+if may and may.err then return may end
+local entry = redis.pcall('XADD', KEYS[2], unpack(ARGV, 2))
+if type(entry) == 'string' then redis.pcall('SET', KEYS[1], entry, 'PX', ARGV[1]) end
 return entry
 )lua";
 

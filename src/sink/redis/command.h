@@ -22,8 +22,9 @@ Headers EntryFields(const Message& message, message::BodyFormat body);
 
 // Makes the command that adds a message to its stream. With dedupe that is a script, which adds the
 // entry and remembers the id, or does nothing when it remembers it already; it returns the id of
-// the entry either way. In the script the entry comes first: should remembering fail there may be a
-// duplicate, never a loss.
+// the entry either way. The script adds nothing if it may not remember, so an error always means
+// that nothing was added. The entry is written before the key that remembers it: a server that
+// crashes between the two may add a duplicate, never lose a message.
 //
 // Threads: used by one.
 class AddCommand {

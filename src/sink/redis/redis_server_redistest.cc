@@ -306,6 +306,26 @@ TEST_F(RedisNarrowUserTest, ACommandThatIsForbiddenIsASinkThatIsDown) {
   }
 }
 
+TEST_F(RedisNarrowUserTest, WhoMayNotRememberAnIdAddsNothing) {
+  for (const char* const options : {"?dedupe=10m", "?dedupe=10m&group=1"}) {
+    for (const char* const forbidden : {"-set", "-get", "-evalsha"}) {
+      SCOPED_TRACE(base::StrCat(options, " ", forbidden));
+      const auto sink = MakeNarrow(options);
+      ASSERT_EQ(server_->Ask({"ACL", "SETUSER", "narrow", forbidden}), "OK");
+      // -evalsha: the first of a batch still brings the script along.
+      const bool all = std::string_view(forbidden) != "-evalsha";
+      const auto messages = Messages(3);
+      const auto results = Publish(*sink, messages);
+      for (std::size_t i = all ? 0 : 1; i < results.size(); ++i) {
+        EXPECT_EQ(results[i].disposition(), Disposition::kSinkDown) << results[i].ToString();
+        EXPECT_EQ(results[i].code(), Code::kPermission) << results[i].ToString();
+        EXPECT_THAT(results[i].hint(), HasSubstr("GET and SET"));
+        EXPECT_EQ(Ids().count(messages[i].id.ToString()), 0u);
+      }
+    }
+  }
+}
+
 // The first brings the script along and is refused before the server has seen it.
 TEST_F(RedisNarrowUserTest, AScriptThatCameWithARefusedMessageIsSentAgain) {
   const auto sink = MakeNarrow("?dedupe=10m&group=1");
@@ -407,6 +427,43 @@ TEST_F(RedisSinkTest, AReplicaIsASinkThatIsDown) {
   EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
   ASSERT_EQ(server_->Ask({"REPLICAOF", "NO", "ONE"}), "OK");
   EXPECT_OK(Publish(*sink, Messages(1))[0]);
+}
+
+// The script fails as a plain XADD does.
+TEST_F(RedisSinkTest, WithDedupeAServerThatTakesNoWritesIsDownToo) {
+  const testing::ReservedPort nobodys;
+  const struct {
+    std::vector<std::string> begin;
+    std::vector<std::string> end;
+    const char* native;
+  } cases[] = {
+      {{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}, "OOM"},
+      {{"REPLICAOF", "127.0.0.1", std::to_string(nobodys.number())},
+       {"REPLICAOF", "NO", "ONE"},
+       "READONLY"},
+      {{"CONFIG", "SET", "min-replicas-to-write", "1"},
+       {"CONFIG", "SET", "min-replicas-to-write", "0"},
+       "NOREPLICAS"},
+  };
+  std::size_t added = 0;
+  for (const char* const options : {"?dedupe=10m", "?dedupe=10m&group=1"}) {
+    for (const auto& [begin, end, native] : cases) {
+      SCOPED_TRACE(base::StrCat(options, " ", native));
+      const auto sink = Make(options);
+      ASSERT_OK(sink->Open(Soon()));
+      ASSERT_EQ(server_->Ask(begin), "OK");
+      const auto messages = Messages(3);
+      for (const Status& status : Publish(*sink, messages)) {
+        EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+        EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
+        EXPECT_THAT(status.message(), Not(HasSubstr("user_script")));
+      }
+      ASSERT_EQ(server_->Ask(end), "OK");
+      for (const Status& status : Publish(*sink, messages)) EXPECT_OK(status);
+      added += messages.size();
+      EXPECT_EQ(server_->Ask({"XLEN", kStream}), std::to_string(added));
+    }
+  }
 }
 
 TEST_F(RedisSinkTest, AUserThatMayOnlyAddIsEnough) {

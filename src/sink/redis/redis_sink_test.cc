@@ -87,12 +87,12 @@ TEST(RedisCommand, SendsTheScriptOnceABatch) {
   AddCommand add(*Read("redis://h?dedupe=1s"));
   std::string first;
   add.Append(Example(), "s", true, first);
-  EXPECT_THAT(first, AllOf(HasSubstr("\r\nEVAL\r\n"), HasSubstr("redis.call('XADD'"),
+  EXPECT_THAT(first, AllOf(HasSubstr("\r\nEVAL\r\n"), HasSubstr("redis.pcall('XADD'"),
                            HasSubstr("outbox:dedupe:{s}:01890a5d-ac96-774b-bcce-b302099a8057"),
                            HasSubstr("\r\n1000\r\n")));
   std::string next;
   add.Append(Example(), "s", false, next);
-  EXPECT_THAT(next, AllOf(HasSubstr("\r\nEVALSHA\r\n"), Not(HasSubstr("redis.call"))));
+  EXPECT_THAT(next, AllOf(HasSubstr("\r\nEVALSHA\r\n"), Not(HasSubstr("redis.pcall"))));
 }
 
 TEST(RedisCommand, PutsTheOwnFieldsFirstAndNoHeaderOverThem) {
@@ -134,6 +134,13 @@ TEST(ClassifyRedisError, TellsTheServersStateFromTheMessagesFault) {
       {"ERR ACL failure in script: User app has no permissions to run the 'xadd' command",
        Code::kPermission, Disposition::kSinkDown},
       {"NOPERM No permissions to access a key", Code::kPermission, Disposition::kRetry},
+      {"ERR ACL failure in script: No permissions to access a key", Code::kPermission,
+       Disposition::kRetry},
+      {"@user_script: 6: -OOM command not allowed when used memory > 'maxmemory'.",
+       Code::kUnavailable, Disposition::kSinkDown},
+      {"ERR Error running script (call to f_0a): @user_script:6: @user_script: 6: -READONLY You "
+       "can't write against a read only replica.",
+       Code::kUnavailable, Disposition::kSinkDown},
       {"DENIED Redis is running in protected mode", Code::kPermission, Disposition::kSinkDown},
       {"ERR AUTH <password> called without any password configured", Code::kPermission,
        Disposition::kSinkDown},
