@@ -4,10 +4,11 @@
 // fsync=never the operating system's cache is confirmation enough, and a power failure may lose
 // lines that were acknowledged.
 //
-// Appending is safe beside other writers. A line that a crash left unfinished is ended, not
-// removed, before the next one. A file that was renamed or removed (log rotation) is opened anew at
-// the next batch. A full disk, a missing folder and the like are a sink that is down, not a
-// message's fault.
+// Appending is safe beside other writers. A line that a full disk or a crash left unfinished is cut
+// off, if it is a line of this sink and no other sink writes to the file just now (flock); any
+// other unfinished line, and one in a pipe, is ended before the next one. A file that was renamed
+// or removed (log rotation) is opened anew at the next batch. A full disk, a missing folder and the
+// like are a sink that is down, not a message's fault; lines whose fsync failed are in doubt.
 #pragma once
 
 #include <memory>
@@ -19,5 +20,9 @@
 namespace outbox::sink {
 
 Result<std::shared_ptr<Sink>> MakeFileSink(const SinkUri& uri);
+
+// As fdatasync(2), for tests of disks that fail.
+using SyncFile = int (*)(int fd);
+Result<std::shared_ptr<Sink>> MakeFileSinkWith(const SinkUri& uri, SyncFile sync);
 
 }  // namespace outbox::sink

@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -77,12 +82,119 @@ TEST_F(FileSinkTest, AppendsOneLinePerMessage) {
   EXPECT_TRUE(Read(path_).ends_with("}\n"));
 }
 
-TEST_F(FileSinkTest, StartsANewLineAfterATornOne) {
-  std::ofstream(path_) << "{\"seq\":0}\n{\"seq\":9,\"pa";
+TEST_F(FileSinkTest, StartsANewLineAfterATornOneOfSomebodyElse) {
+  const std::string before = "{\"seq\":0}\n{\"seq\":9,\"pa";
+  std::ofstream(path_) << before;
   const auto sink = Make(path_);
   ASSERT_OK(sink->Open(Soon()));
   Publish(*sink, Messages(1));
   EXPECT_EQ(Sequences(path_), (std::vector<int>{0, 1}));
+  EXPECT_TRUE(Read(path_).starts_with(before + "\n{"));
+}
+
+TEST_F(FileSinkTest, CutsOffALineOfItsOwnThatACrashLeftUnfinished) {
+  {
+    const auto sink = Make(path_);
+    for (const Status& status : Publish(*sink, Messages(2))) ASSERT_OK(status);
+  }
+  const std::string whole = Read(path_);
+  // Of any length: also one that is read in several pieces.
+  for (const std::size_t length : {whole.size() - 1, whole.size() / 2 + 60}) {
+    for (const std::size_t padding : {0UL, 200'000UL}) {
+      std::ofstream(path_) << whole.substr(0, length) << std::string(padding, ' ');
+      ASSERT_OK(Make(path_)->Open(Soon()));
+      EXPECT_EQ(Sequences(path_), (std::vector<int>{1}));
+      EXPECT_TRUE(Read(path_).ends_with("}\n"));
+    }
+  }
+}
+
+TEST_F(FileSinkTest, CutsNothingOffWhileAnotherSinkWrites) {
+  {
+    const auto sink = Make(path_);
+    ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  }
+  const std::string torn = Read(path_).substr(0, 80);
+  std::ofstream(path_) << torn;
+  const int other = open(path_.c_str(), O_WRONLY | O_APPEND);
+  ASSERT_EQ(flock(other, LOCK_SH), 0);  // as a sink does that is writing
+  const auto sink = Make(path_);
+  ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  EXPECT_TRUE(Read(path_).starts_with(torn + "\n{"));
+  close(other);
+}
+
+// As a full disk does, files end here.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::size_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(FileSinkTest, CutsOffALineForWhichThereIsNoRoom) {
+  const auto sink = Make(path_);
+  ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  const std::size_t line = Read(path_).size();
+  for (int round = 0; round < 2; ++round) {
+    const FileSizeLimit limit(2 * line + line / 2);
+    const auto results = Publish(*sink, Messages(3));
+    EXPECT_EQ(results[0].ok(), round == 0) << results[0].ToString();
+    EXPECT_EQ(results[1].disposition(), Disposition::kSinkDown) << results[1].ToString();
+    EXPECT_EQ(results[2].disposition(), Disposition::kSinkDown) << results[2].ToString();
+    EXPECT_EQ(Read(path_).size(), 2 * line) << "nothing of the line that has no room";
+  }
+  EXPECT_OK(Publish(*sink, Messages(1))[0]);
+  EXPECT_EQ(Sequences(path_), (std::vector<int>{1, 1, 1}));
+  EXPECT_EQ(Read(path_).find("\n\n"), std::string::npos);
+}
+
+// How many syncs fail from now on.
+std::atomic<int> failing_syncs{0};
+
+int SyncThatFails(int fd) {
+  if (failing_syncs <= 0) return fdatasync(fd);
+  --failing_syncs;
+  errno = EIO;
+  return -1;
+}
+
+TEST_F(FileSinkTest, WhatCouldNotBeSyncedIsInDoubtAndTheNextWaitForTheDisk) {
+  const auto sink =
+      MakeFileSinkWith(SinkUri::Parse("file:" + path_.string()).value(), SyncThatFails).value();
+  ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  failing_syncs = 2;
+  for (const Status& status : Publish(*sink, Messages(2))) {
+    EXPECT_EQ(status.disposition(), Disposition::kInDoubt) << status.ToString();
+    EXPECT_THAT(status.message(), HasSubstr("Input/output error"));
+  }
+  const std::string before = Read(path_);
+  for (const Status& status : Publish(*sink, Messages(2))) {
+    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
+  }
+  EXPECT_EQ(Read(path_), before) << "nothing is written to a disk that fails";
+  for (const Status& status : Publish(*sink, Messages(2))) EXPECT_OK(status);
+}
+
+TEST_F(FileSinkTest, OfABatchThatIsCutOffOnlyWhatWasWrittenIsInDoubt) {
+  const auto sink =
+      MakeFileSinkWith(SinkUri::Parse("file:" + path_.string()).value(), SyncThatFails).value();
+  ASSERT_OK(Publish(*sink, Messages(1))[0]);
+  const FileSizeLimit limit(2 * Read(path_).size() + 20);
+  failing_syncs = 1;
+  const auto results = Publish(*sink, Messages(3));
+  EXPECT_EQ(results[0].disposition(), Disposition::kInDoubt) << results[0].ToString();
+  EXPECT_EQ(results[1].disposition(), Disposition::kSinkDown) << results[1].ToString();
+  EXPECT_EQ(results[2].disposition(), Disposition::kSinkDown) << results[2].ToString();
 }
 
 TEST_F(FileSinkTest, FollowsAFileThatWasRotatedAway) {

@@ -39,4 +39,13 @@ void AppendJsonLine(const Message& message, std::string& out) {
   out += '\n';
 }
 
+bool IsStartOfJsonLine(std::string_view text) noexcept {
+  constexpr std::string_view kBefore = R"({"id":")";
+  constexpr std::size_t kIdBytes = 36;
+  constexpr std::string_view kAfter = R"(","seq":)";
+  return text.starts_with(kBefore) &&
+         text.substr(std::min(text.size(), kBefore.size() + kIdBytes)).starts_with(kAfter) &&
+         Uuid::Parse(text.substr(kBefore.size(), kIdBytes)).has_value();
+}
+
 }  // namespace outbox::sink

@@ -93,6 +93,9 @@ LineWriter::Written LineWriter::Write(int fd, std::string_view name, std::span<c
   result.lines = static_cast<std::size_t>(
       std::upper_bound(line_ends.begin(), line_ends.end(), done) - line_ends.begin());
   if (done > 0) torn_ = buffer[done - 1] != '\n';
+  if (torn_ && done > 0) {
+    result.torn_bytes = done - (result.lines > 0 ? line_ends[result.lines - 1] : buffer.find('{'));
+  }
   return result;
 }
 

@@ -15,17 +15,18 @@ namespace outbox::sink {
 class LineWriter {
  public:
   struct Written {
-    std::size_t lines = 0;  // whole lines that the descriptor has taken
-    Status status;          // why not all of them; kDeadline when nobody reads at the other end
+    std::size_t lines = 0;       // whole lines that the descriptor has taken
+    std::size_t torn_bytes = 0;  // of the line behind these, which was cut off
+    Status status;               // why not all; kDeadline when nobody reads at the other end
   };
 
   // Writes the whole batch: to a file with one write(2), or as many as the descriptor makes of it;
   // to anything else, where a large write would wait for its reader past the deadline, in pieces.
   // `name` is the destination, for errors. A line cut off by a failure is ended before the next
-  // batch.
+  // batch, unless set_torn(false) says that it is gone.
   Written Write(int fd, std::string_view name, std::span<const Message> batch, Deadline deadline);
 
-  // The destination ends in the middle of a line: start the next batch on a new one.
+  // Whether the destination ends in the middle of a line: then the next batch starts a new one.
   void set_torn(bool torn) noexcept { torn_ = torn; }
 
  private:

@@ -25,10 +25,11 @@ class StdoutSink final : public Sink {
       std::fill(results.begin(), results.end(), StillBusy("standard output"));
       return;
     }
-    const auto [lines, status] = writer_.Write(STDOUT_FILENO, "standard output", batch, deadline);
-    const auto split = results.begin() + static_cast<std::ptrdiff_t>(lines);
+    const LineWriter::Written written =
+        writer_.Write(STDOUT_FILENO, "standard output", batch, deadline);
+    const auto split = results.begin() + static_cast<std::ptrdiff_t>(written.lines);
     std::fill(results.begin(), split, Status::Ok());
-    std::fill(split, results.end(), status);
+    std::fill(split, results.end(), written.status);
   }
 
  private:
