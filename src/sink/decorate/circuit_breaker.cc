@@ -159,11 +159,22 @@ class CircuitBreakerSink final : public Decorator {
     try {
       inner().Publish(batch, results, deadline);
     } catch (...) {
-      const Status thrown = Status::Retry(Code::kInternal, "the sink threw an exception");
-      circuit_->Count(batch, std::vector<Status>(batch.size(), thrown));
+      CountThrown(batch, results);
       throw;
     }
     circuit_->Count(batch, results);
+  }
+
+  // The results it gave, and the exception once, where it most likely was.
+  void CountThrown(std::span<const Message> batch, std::span<const Status> results) {
+    std::vector<Status> counted(results.begin(), results.end());
+    const auto where = std::find_if(counted.begin(), counted.end(), [](const Status& result) {
+      return result.code() == Code::kNotAttempted;
+    });
+    const Status thrown = Status::Retry(Code::kInternal, "the sink threw an exception");
+    if (where != counted.end()) *where = thrown;
+    circuit_->Count(batch, counted);
+    if (where == counted.end()) circuit_->Count(batch.last(1), std::span(&thrown, 1));
   }
 
   bool Try(std::uint64_t number, std::span<const Message> one, std::span<Status> result,

@@ -7,6 +7,8 @@
 // and the rest of the call follows. A trial that does not come back by its deadline, and a second
 // more, has failed too.
 //
+// An exception of the inner sink is one failure, however many messages it leaves without a result.
+//
 // A refused message shows that the destination works, as a success does. What the inner sink says
 // about itself (kSinkDown) neither opens nor closes the circuit, except that it fails the trial.
 #pragma once

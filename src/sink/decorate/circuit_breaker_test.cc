@@ -180,13 +180,29 @@ TEST_F(CircuitBreakerTest, OpenIsRefusedWhileTheCircuitIs) {
 
 TEST_F(CircuitBreakerTest, ExceptionsCountAndATrialThatThrowsIsOver) {
   inner_->answer = [](const Message&) -> Status { throw std::runtime_error("broken"); };
-  EXPECT_THROW(Publish(3), std::runtime_error);
+  EXPECT_THROW(Publish(100), std::runtime_error) << "one failure, not a hundred";
+  EXPECT_THROW(Publish(1), std::runtime_error);
+  EXPECT_THROW(Publish(1), std::runtime_error);
   EXPECT_THAT(Publish(1)[0].message(), HasSubstr("circuit is open"));
   clock_.Advance(10s);
   EXPECT_THROW(Publish(1), std::runtime_error);
   clock_.Advance(10s);
   Answer(Status::Ok());
   EXPECT_OK(Publish(1)[0]);
+}
+
+TEST_F(CircuitBreakerTest, ResultsGivenBeforeAnExceptionCountAsTheyAre) {
+  // Three in a row would open it: each call ends one row and begins another.
+  for (int i = 0; i < 5; ++i) {
+    inner_->answer = [n = 0](const Message&) mutable -> Status {
+      if (++n == 3) throw std::runtime_error("broken");
+      return Status::Ok();
+    };
+    EXPECT_THROW(Publish(10), std::runtime_error);
+  }
+  Answer(busy_);
+  EXPECT_EQ(Publish(2)[1].message(), "HTTP 503") << "the exception and these two are three";
+  EXPECT_THAT(Publish(1)[0].message(), HasSubstr("circuit is open"));
 }
 
 TEST_F(CircuitBreakerTest, ManyThreadsMayPublish) {
