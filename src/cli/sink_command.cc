@@ -5,34 +5,39 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/json_object.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/consent.h"
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
 #include "cli/wrap.h"
+#include "sink/file/file_sink.h"
 #include "sink/net/connect_step.h"
 #include "sink/net/probe.h"
 #include "sink/net/way.h"
 #include "sink/registry.h"
+#include "sink/sent_observer.h"
 
 namespace outbox::cli {
 namespace {
 
 using std::chrono::steady_clock;
 
-// Beyond the test's own time.
-constexpr std::chrono::seconds kTlsPatience{1};
+// Beyond the test's own time, for all servers together. Only those that say nothing cost it.
+constexpr std::chrono::seconds kTlsPatience{5};
 
 struct SinkTestFlags {
   std::string uri;
   std::string topic = "outboxd.sink.test.v1";
   std::string timeout = "15s";
   bool json = false;
+  bool yes = false;
 };
 
 enum class StepEnd { kOk, kAway, kFailed };
@@ -79,18 +84,27 @@ class Steps {
     Add(step.name, end, detail, step.took);
   }
 
+  // A step that is over, since the last one.
+  void AddDone(std::string_view name, const std::string& detail) {
+    Add(name, StepEnd::kOk, detail, steady_clock::now() - last_);
+  }
+  void AddEnd(std::string_view name, const std::string& detail, const Status& status) {
+    const std::string failure = json_ ? status.ToString() : "";
+    Add(name, status.ok() ? StepEnd::kOk : StepEnd::kFailed, status.ok() ? detail : failure,
+        steady_clock::now() - last_);
+  }
+
   // Runs one step and tells of it, timed from the last step that was told meanwhile and unless that
   // has failed. Returns what it returned.
   template <typename Work>
   Status Run(std::string_view name, const std::string& detail, Work work) {
     last_ = steady_clock::now();
     Status status = work();
-    if (failed_) return status;
-    const std::string failure = json_ ? status.ToString() : "";
-    Add(name, status.ok() ? StepEnd::kOk : StepEnd::kFailed, status.ok() ? detail : failure,
-        steady_clock::now() - last_);
+    if (!failed_) AddEnd(name, detail, status);
     return status;
   }
+  void Begin() { last_ = steady_clock::now(); }
+  bool failed() const { return failed_; }
 
   void Finish(const Status& status) const {
     if (!json_) return;
@@ -161,6 +175,30 @@ Message TestMessage(const std::string& topic) {
   return message;
 }
 
+// The message leaves, and is confirmed. Where nobody tells when it has left, both are `confirm`.
+Status Publish(Sink& sink, const sink::SinkKind& kind, const std::string& topic, Steps& steps,
+               Deadline deadline) {
+  const std::vector<Message> batch{TestMessage(topic)};
+  std::vector<Status> results(1, Status::NotAttempted());
+  const std::string message = base::StrCat("message ", batch[0].id.ToString(), " on ", topic);
+  bool sent = false;
+  steps.Begin();
+  {
+    const sink::SentObserver observer([&] {
+      if (!std::exchange(sent, true)) steps.AddDone("publish", message);
+    });
+    sink.Publish(batch, results, deadline);
+  }
+  const Status& status = results[0];
+  if (steps.failed()) return status;
+  // A request carries its credentials; there is no login before it.
+  const bool request = kind.make_observed != nullptr;
+  const bool refused = request && status.code() == Code::kPermission;
+  const bool unsent = !request && !sent && !status.ok();
+  steps.AddEnd(refused ? "auth" : (unsent ? "publish" : "confirm"), sent ? "" : message, status);
+  return status;
+}
+
 Status Deliver(Sink& sink, const sink::SinkKind& kind, const std::string& topic, Steps& steps,
                Deadline deadline) {
   if (kind.way == nullptr) {
@@ -168,12 +206,7 @@ Status Deliver(Sink& sink, const sink::SinkKind& kind, const std::string& topic,
   } else if (kind.make_observed == nullptr) {
     OUTBOX_RETURN_IF_ERROR(steps.Run("auth", "let in", [&] { return sink.Open(deadline); }));
   }
-  const std::vector<Message> batch{TestMessage(topic)};
-  std::vector<Status> results(1, Status::NotAttempted());
-  return steps.Run("confirm", base::StrCat("message ", batch[0].id.ToString(), " on ", topic), [&] {
-    sink.Publish(batch, results, deadline);
-    return results[0];
-  });
+  return Publish(sink, kind, topic, steps, deadline);
 }
 
 Result<std::chrono::milliseconds> Timeout(const std::string& text) {
@@ -186,13 +219,26 @@ Result<std::chrono::milliseconds> Timeout(const std::string& text) {
 Status WithTlsHint(Status status, const sink::Way& way) {
   const bool refused = status.code() == Code::kPermission || status.code() == Code::kNotFound;
   if (status.ok() || refused || way.tls || way.instead.empty()) return status;
+  const Deadline patience = Deadline::After(kTlsPatience);
+  long left = static_cast<long>(way.endpoints.size());
   for (const sink::Endpoint& endpoint : way.endpoints) {
-    if (sink::SpeaksTls(endpoint, way.allows, Deadline::After(kTlsPatience))) {
+    const Deadline share = Deadline::After(patience.remaining() / left--);
+    if (sink::SpeaksTls(endpoint, way.allows, share)) {
       return std::move(status).WithHint(
           base::StrCat(endpoint.ToString(), " speaks TLS: ", way.instead));
     }
   }
   return status;
+}
+
+// A file that is somebody else's does not get a line of ours by mistake.
+Status AskForFile(const sink::SinkUri& uri, bool yes) {
+  if (uri.scheme != "file") return Status::Ok();
+  OUTBOX_ASSIGN_OR_RETURN(const std::string path, sink::FilePath(uri));
+  if (!sink::IsForeignFile(path)) return Status::Ok();
+  return AskFirst(base::StrCat("append a test message to ", path,
+                               ", whose last line no file: sink has written"),
+                  yes, "give --yes");
 }
 
 Status Run(const SinkTestFlags& options) {
@@ -207,6 +253,7 @@ Status Run(const SinkTestFlags& options) {
   if (options.json && uri.scheme == "stdout") {
     return Status::Invalid("--json: the sink itself writes to standard output");
   }
+  OUTBOX_RETURN_IF_ERROR(AskForFile(uri, options.yes));
   const sink::SinkKind& kind = *sink::FindSinkKind(uri.scheme);
   if (kind.way != nullptr) {
     OUTBOX_ASSIGN_OR_RETURN(way, kind.way(uri));
@@ -233,6 +280,7 @@ void AddSink(CLI::App& app, Action& action) {
   test->add_option("uri", options->uri, "The sink's address, as for relay --sink")->required();
   test->add_option("--topic", options->topic, "The message's topic")->capture_default_str();
   test->add_option("--timeout", options->timeout, "For all of it together")->capture_default_str();
+  test->add_flag("--yes,-y", options->yes, "Do not ask");
   AddJsonFlag(*test, options->json);
   test->callback([&action, options] { action = [options] { return Run(*options); }; });
 }

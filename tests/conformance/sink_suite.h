@@ -18,6 +18,7 @@
 #include "outbox/sink.h"
 #include "sink/metadata.h"
 #include "sink/registry.h"
+#include "sink/sent_observer.h"
 #include "tests/conformance/sink_harness.h"
 #include "tests/support/matchers.h"
 #include "tests/support/wait.h"
@@ -108,6 +109,14 @@ TEST_P(SinkSuite, DeliversABatchAndConfirmsEachMessage) {
   std::vector<std::string> sent;
   for (const Message& message : messages) sent.push_back(message.id.ToString());
   EXPECT_THAT(ArrivedIds(messages.size()), ::testing::UnorderedElementsAreArray(sent));
+}
+
+TEST_P(SinkSuite, TellsWhenTheMessagesHaveLeft) {
+  if (sink_->name() == "http") GTEST_SKIP() << "a request and its answer are one";
+  int told = 0;
+  const sink::SentObserver observer([&] { ++told; });
+  ASSERT_OK(Publish({Make()})[0]);
+  EXPECT_EQ(told, 1);
 }
 
 TEST_P(SinkSuite, AnEmptyBatchIsNothing) {

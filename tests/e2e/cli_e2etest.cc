@@ -794,8 +794,9 @@ TEST_F(CliTest, ConfigShowsNoSecrets) {
 // --- sinks ---
 
 TEST_F(CliTest, SinkTestTellsEachStepAndTheFirstThatFails) {
-  EXPECT_THAT(Ok({"sink", "test", "file:" + File("out.jsonl")}),
-              AllOf(HasSubstr("open"), HasSubstr("confirm")));
+  EXPECT_THAT(
+      Ok({"sink", "test", "file:" + File("out.jsonl")}),
+      AllOf(HasSubstr("ok      open"), HasSubstr("ok      publish"), HasSubstr("ok      confirm")));
   EXPECT_THAT(Read(File("out.jsonl")), HasSubstr("x-outboxd-test"));
   const Json steps = OkJson({"sink", "test", "null:"});
   EXPECT_EQ(steps.at("ok"), true);
@@ -810,6 +811,38 @@ TEST_F(CliTest, SinkTestTellsEachStepAndTheFirstThatFails) {
   ExpectFailure({"sink", "test", "redis://h?strem=x"}, kUsage, "did you mean 'stream'?");
   ExpectFailure({"sink", "test", "null:", "--timeout", "soon"}, kUsage,
                 "--timeout: 'soon' is not a duration");
+}
+
+TEST_F(CliTest, SinkTestAsksBeforeItWritesToAFileOfSomebodyElse) {
+  const std::string notes = "dear diary\n";
+  std::ofstream(File("notes.txt")) << notes;
+  const std::string uri = "file:" + File("notes.txt");
+  ExpectFailure({"sink", "test", uri}, kUsage, "would append a test message to", "--yes");
+  EXPECT_EQ(Read(File("notes.txt")), notes);
+  Ok({"sink", "test", uri, "--yes"});
+  EXPECT_THAT(Read(File("notes.txt")), AllOf(HasSubstr(notes), HasSubstr("x-outboxd-test")));
+  // Its last line is of a sink now. So is that of a new file, and an empty one has none.
+  Ok({"sink", "test", uri});
+  std::ofstream(File("empty.jsonl")).flush();
+  Ok({"sink", "test", "file:" + File("empty.jsonl")});
+}
+
+TEST_F(CliTest, SinkTestTellsWhichStepRefusesARequest) {
+  int status = 401;
+  const auto server =
+      HttpServer::Start({.handler = [&](const auto&) { return HttpServer::Reply{status}; }});
+  ASSERT_NE(server, nullptr);
+  const std::string uri = server->url() + "/hook?outbox.allow=127.0.0.0/8";
+  for (const int refusal : {401, 407}) {
+    status = refusal;
+    const Finished refused = Outboxd({"sink", "test", uri});
+    EXPECT_EQ(refused.exit_code, kFailed);
+    EXPECT_THAT(
+        refused.standard_output,
+        AllOf(HasSubstr("ok      connect"), HasSubstr("FAILED  auth"), Not(HasSubstr("confirm"))));
+  }
+  status = 500;
+  EXPECT_THAT(Outboxd({"sink", "test", uri}).standard_output, HasSubstr("FAILED  confirm"));
 }
 
 TEST_F(CliTest, SinkTestNeedsOneOfSeveralServers) {
@@ -882,7 +915,7 @@ TEST_F(CliTest, SinkTestSaysWhichSchemeAPortIsFor) {
             secure_at + " speaks TLS: write amqps:"},
            {"kafka://" + secure_at, secure_at + " speaks TLS: add tls=true"},
            {"https://" + plain_at + allow, "does not speak TLS at this port: write http:"}}) {
-    // It looks for TLS for a second only, which a busy machine may need for itself.
+    // It looks for TLS for some seconds only, which a busy machine may need for itself.
     Finished finished;
     EXPECT_TRUE(WaitFor([&] {
       finished = Outboxd({"sink", "test", uri, "--timeout", "30s"});

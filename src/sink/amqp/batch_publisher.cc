@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "sink/sent_observer.h"
 
 namespace outbox::sink {
 namespace {
@@ -45,6 +46,7 @@ BatchPublisher::BatchPublisher(const AmqpOptions& options, Connection& connectio
 
 Status BatchPublisher::Run(Deadline deadline) {
   Status status = SendAll(deadline);
+  if (status.ok() && next_ == which_.size() && window_.open() > 0) SentObserver::Tell();
   while (status.ok() && window_.open() > 0 && !deadline.passed()) status = Await(deadline);
   if (!status.ok()) {
     GiveUp(status);

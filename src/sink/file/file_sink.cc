@@ -17,6 +17,7 @@
 #include "sink/file/last_line.h"
 #include "sink/file/line_writer.h"
 #include "sink/option_reader.h"
+#include "sink/sent_observer.h"
 
 namespace outbox::sink {
 namespace {
@@ -114,6 +115,7 @@ class FileSink final : public Sink {
     const auto split = results.begin() + static_cast<std::ptrdiff_t>(written.lines);
     std::fill(results.begin(), split, Status::Ok());
     std::fill(split, results.end(), written.status);
+    if (written.status.ok()) SentObserver::Tell();
     // After a failure the kernel may have dropped the pages, or not.
     const Status synced = written.lines > 0 ? Sync(file_.get()) : Status::Ok();
     unsynced_ = !synced.ok();
@@ -230,16 +232,30 @@ Result<std::shared_ptr<Sink>> MakeFileSink(const SinkUri& uri) {
   return MakeFileSinkWith(uri, fdatasync);
 }
 
-Result<std::shared_ptr<Sink>> MakeFileSinkWith(const SinkUri& uri, SyncFile sync) {
-  OptionReader options(uri);
-  const bool fsync = options.Choice("fsync", true, {{"always", true}, {"never", false}});
-  OUTBOX_RETURN_IF_ERROR(options.Finish());
+Result<std::string> FilePath(const SinkUri& uri) {
   std::string path = PercentDecode(uri.target);
   if (path.starts_with("///")) path.erase(0, 2);
   if (path.empty() || path.starts_with("//")) {
     return Status::Invalid("the file: sink has no path")
         .WithHint("write file:events.jsonl or file:/var/lib/outbox/events.jsonl");
   }
+  return path;
+}
+
+bool IsForeignFile(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return false;
+  const Descriptor reader(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!reader.open()) return true;
+  const auto last = ReadLastLine(reader.get(), info.st_size, path);
+  return !last.ok() || !last->ours;
+}
+
+Result<std::shared_ptr<Sink>> MakeFileSinkWith(const SinkUri& uri, SyncFile sync) {
+  OptionReader options(uri);
+  const bool fsync = options.Choice("fsync", true, {{"always", true}, {"never", false}});
+  OUTBOX_RETURN_IF_ERROR(options.Finish());
+  OUTBOX_ASSIGN_OR_RETURN(std::string path, FilePath(uri));
   return std::shared_ptr<Sink>(std::make_shared<FileSink>(std::move(path), fsync, sync));
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "outbox/sink.h"
 #include "outbox/status.h"
@@ -20,6 +21,11 @@
 namespace outbox::sink {
 
 Result<std::shared_ptr<Sink>> MakeFileSink(const SinkUri& uri);
+
+// The path of its address.
+Result<std::string> FilePath(const SinkUri& uri);
+// Whether there is a regular file with something in it, and its last line is not of a sink.
+bool IsForeignFile(const std::string& path);
 
 // As fdatasync(2), for tests of disks that fail.
 using SyncFile = int (*)(int fd);

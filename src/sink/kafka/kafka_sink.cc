@@ -13,6 +13,7 @@
 #include "sink/kafka/options.h"
 #include "sink/kafka/producer.h"
 #include "sink/metadata.h"
+#include "sink/sent_observer.h"
 
 namespace outbox::sink {
 namespace {
@@ -94,6 +95,7 @@ class KafkaSink final : public Sink {
       handed_over = producer->Begin(call.results);
       Send(*producer, *handed_over, call, which);
     }
+    SentObserver::Tell();
     return producer->Finish(*handed_over, call.deadline);
   }
 
@@ -152,11 +154,16 @@ Result<Way> KafkaWay(const SinkUri& uri) {
           .tls = std::move(options.tls),
           .instead = "add tls=true"};
   if (way.tls) way.tls->instead = "leave out tls=true";
-  // Properties of librdkafka's own may change everything about TLS.
-  const bool special = std::any_of(uri.options.begin(), uri.options.end(), [](const auto& option) {
-    return option.first.starts_with("kafka.ssl.");
-  });
-  if (special) return Way{.endpoints = std::move(way.endpoints)};
+  // Properties of librdkafka's own may name whom to trust. Who we are is needed by the handshake
+  // itself, and only librdkafka can tell.
+  for (const auto& [option, value] : uri.options) {
+    if (!option.starts_with("kafka.ssl.") || option == "kafka.ssl.key.password") continue;
+    if (way.tls) way.tls->verify = false;
+    const bool identity = option.starts_with("kafka.ssl.key") ||
+                          option.starts_with("kafka.ssl.certificate") ||
+                          option.starts_with("kafka.ssl.engine");
+    if (identity) return Way{.endpoints = std::move(way.endpoints)};
+  }
   return way;
 }
 

@@ -20,6 +20,7 @@
 #include "sink/nats/options.h"
 #include "sink/nats/stream_lookup.h"
 #include "sink/nats/subject.h"
+#include "sink/sent_observer.h"
 
 namespace outbox::sink {
 namespace {
@@ -65,6 +66,7 @@ class NatsSink final : public Sink {
       call.answers = connection_->acks().Begin(batch.size());
       Send(call, batch, results, deadline);
     }
+    if (!call.sent.empty()) SentObserver::Tell();
     // Who was told that nobody listens is asked about; that takes a little of the time.
     const bool all = AwaitAll(call, WithTimeToAsk(deadline));
     if (!all && !call.answers->AnyUnheard()) (void)AwaitAll(call, deadline);

@@ -12,6 +12,7 @@
 #include "sink/redis/connection.h"
 #include "sink/redis/options.h"
 #include "sink/redis/pipeline.h"
+#include "sink/sent_observer.h"
 
 namespace outbox::sink {
 namespace {
@@ -64,6 +65,7 @@ class RedisSink final : public Sink {
     const std::size_t group_max =
         grouping == Grouping::kNone ? PipelineWriter::kEachAlone : group_max_.load();
     const SentPipeline sent = Send(*connection, batch, which, group_max, results, deadline);
+    SentObserver::Tell();
     // Taken before another call may send: replies come in the order of the commands.
     if (!receiving && !receiving.try_lock_until(deadline.at())) {
       connection->Retire();  // nobody reads what comes behind the replies of that other call
