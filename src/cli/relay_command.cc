@@ -249,7 +249,10 @@ Status Run(const RelayFlags& options) {
                                        config.settings.relay.reconnect_max, signals, *logger));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
-      Supervisor::Start(config, observers, signals, {.process = relay::ThisProcess()}));
+      Supervisor::Start(config, observers, signals,
+                        {.process = relay::ThisProcess(), .interrupted = [&] {
+                           logger->Write(log::Level::kInfo, "ended", {{"waited_for", "start"}});
+                         }}));
   Status ended = supervisor->Run(until);
   std::ostream& output = until.reader_gone ? std::cerr : std::cout;
   const RelayStats totals = supervisor->Totals();

@@ -127,7 +127,11 @@ Status Run(const ServeFlags& options) {
                                                             .process = process.id}));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
-      Supervisor::Start(config, all, signals, {.process = process, .cleaners = true}));
+      Supervisor::Start(config, all, signals,
+                        {.process = process, .cleaners = true, .interrupted = [&] {
+                           if (service != nullptr) (void)StopService(*service, signals);
+                           logger->Write(log::Level::kInfo, "ended", {{"waited_for", "start"}});
+                         }}));
   logger->Write(log::Level::kInfo, "serving",
                 {{"version", Version()}, {"tables", config.tables.size()}});
   relay_switch->Connect([&](std::string_view table, std::string_view sink, bool hold) {

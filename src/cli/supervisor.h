@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/opened_parts.h"
 #include "cli/signals.h"
 #include "config/config.h"
 #include "outbox/observer.h"
@@ -19,7 +20,6 @@
 #include "outbox/status.h"
 #include "relay/cleaner.h"
 #include "relay/heartbeat.h"
-#include "relay/sink_opening.h"
 #include "relay/splitter.h"
 #include "store/backend.h"
 
@@ -31,10 +31,13 @@ class Supervisor {
   struct Options {
     store::ProcessInfo process;
     bool cleaners = false;
+    // Called before a signal ends the process, while nothing runs yet.
+    std::function<void()> interrupted = [] {};
   };
 
   // Starts everything, or nothing. A relay that is held starts held. `signals` outlives the
-  // supervisor.
+  // supervisor. A signal that comes before the first relay runs ends the process with 0; one that
+  // comes later ends Run as soon as it begins, and a second one the process.
   static Result<std::unique_ptr<Supervisor>> Start(const config::Config& config,
                                                    const std::shared_ptr<RelayObserver>& observer,
                                                    const StopSignals& signals, Options options);
@@ -65,20 +68,15 @@ class Supervisor {
     std::string destination;  // empty: the table's only sink
     bool single_active = false;
     bool held = false;  // it was started so
-    store::RelayStoreOptions store;
     std::unique_ptr<Relay> relay;
   };
 
   explicit Supervisor(const StopSignals& signals) : signals_(signals) {}
 
-  struct OpenedSink {
-    std::shared_ptr<Sink> sink;
-    relay::SinkOpening opening;  // may still run
-  };
-  Result<Running> StartRelay(const std::string& database, RelayOptions options, OpenedSink opened,
-                             std::string display, const std::shared_ptr<RelayObserver>& observer);
-  Status StartSplit(store::Backend& backend, const config::TableConfig& table,
-                    const std::shared_ptr<RelayObserver>& observer);
+  Status StartAll(const config::Config& config, OpenedParts parts,
+                  const std::shared_ptr<RelayObserver>& observer, store::ProcessInfo process);
+  Result<Running> StartRelay(OpenedRelay opened, const std::shared_ptr<RelayObserver>& observer);
+  void StartSplit(OpenedSplit opened, const std::shared_ptr<RelayObserver>& observer);
 
   Status WaitForEnd(const Until& until, std::vector<std::future<Status>>& drains);
   void StartHeartbeat(std::unique_ptr<store::ControlStore> control, store::ProcessInfo process,

@@ -90,16 +90,29 @@ Result<std::unique_ptr<Relay>> StartRelay(const std::string& database, RelayOpti
                                           const StoreWrapper& wrap, SinkOpening opening) {
   OUTBOX_RETURN_IF_ERROR(Check(options, sink));
   if (options.relay_id.empty()) options.relay_id = MakeRelayId();
+  OUTBOX_ASSIGN_OR_RETURN(OpenedStore opened, OpenStore(database, options));
+  if (wrap) opened.store = wrap(std::move(opened.store));
+  return StartRelay(std::move(opened), std::move(options), std::move(sink), std::move(observer),
+                    std::move(opening));
+}
 
+Result<OpenedStore> OpenStore(const std::string& database, const RelayOptions& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, store::OpenBackend(database));
   OUTBOX_ASSIGN_OR_RETURN(
       auto store, backend->OpenRelay(StoreOptionsOf(options), Deadline::After(kOpenTimeout)));
-  if (wrap) store = wrap(std::move(store));
   std::string table = backend->DisplayName(options.table);
   if (!options.destination.empty()) table += "/" + options.destination;
+  return OpenedStore{std::move(store), std::move(table)};
+}
+
+Result<std::unique_ptr<Relay>> StartRelay(OpenedStore store, RelayOptions options,
+                                          std::shared_ptr<Sink> sink,
+                                          std::shared_ptr<RelayObserver> observer,
+                                          SinkOpening opening) {
+  OUTBOX_RETURN_IF_ERROR(Check(options, sink));
   OUTBOX_ASSIGN_OR_RETURN(
-      auto engine, Engine::Start(std::move(options), table, std::move(store), std::move(sink),
-                                 std::move(observer), std::move(opening)));
+      auto engine, Engine::Start(std::move(options), std::move(store.table), std::move(store.store),
+                                 std::move(sink), std::move(observer), std::move(opening)));
   return std::unique_ptr<Relay>(std::make_unique<EngineRelay>(std::move(engine)));
 }
 

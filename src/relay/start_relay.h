@@ -14,8 +14,20 @@ namespace outbox::relay {
 using StoreWrapper =
     std::function<std::unique_ptr<store::RelayStore>(std::unique_ptr<store::RelayStore>)>;
 
-// As Relay::Start, which has no wrapper and opens the sink first. `wrap` may be null. `opening` is
-// an Open of the sink that may still run.
+// The store of a relay, opened.
+struct OpenedStore {
+  std::unique_ptr<store::RelayStore> store;
+  std::string table;  // the display name, with the destination
+};
+Result<OpenedStore> OpenStore(const std::string& database, const RelayOptions& options);
+
+// Starts a relay with it. `opening` is an Open of the sink that may still run.
+Result<std::unique_ptr<Relay>> StartRelay(OpenedStore store, RelayOptions options,
+                                          std::shared_ptr<Sink> sink,
+                                          std::shared_ptr<RelayObserver> observer,
+                                          SinkOpening opening);
+
+// As Relay::Start, which has no wrapper and opens the sink first. `wrap` may be null.
 Result<std::unique_ptr<Relay>> StartRelay(const std::string& database, RelayOptions options,
                                           std::shared_ptr<Sink> sink,
                                           std::shared_ptr<RelayObserver> observer,
