@@ -85,16 +85,22 @@ Verdict Judge(const KafkaFailure& failure) {
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
       return {Code::kUnavailable, Disposition::kSinkDown,
               "are the brokers up, and is this the port?"};
+
+    // The state of one partition: others take messages.
     case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS:
-      return {Code::kUnavailable, Disposition::kSinkDown,
+      return {Code::kUnavailable, Disposition::kRetry,
               "fewer replicas are in sync than min.insync.replicas asks for"};
-    case RD_KAFKA_RESP_ERR__QUEUE_FULL:
-    case RD_KAFKA_RESP_ERR__FATAL:
     case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+      return {Code::kUnavailable, Disposition::kRetry, "the message's partition has no leader now"};
+    case RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR:
+      return {Code::kUnavailable, Disposition::kRetry,
+              "a disk of the partition's leader fails: see the broker's log"};
+
+    case RD_KAFKA_RESP_ERR__QUEUE_FULL:
+    case RD_KAFKA_RESP_ERR__FATAL:
     case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION:
-    case RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR:
     case RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED:
     case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER:
     case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:

@@ -312,7 +312,7 @@ TEST_F(KafkaFaults, SeveralCallsKeepTheOrderOfTheirKeysWhileTheBrokerComesAndGoe
   EXPECT_EQ(Inversions(arrived), 0);
 }
 
-TEST_F(KafkaFaults, ACallThatGivesUpCostsAnotherNoAttempts) {
+TEST_F(KafkaFaults, ACallThatGivesUpTakesNoOtherAlong) {
   kafka_.CreateTopic("headless");
   for (int p = 0; p < MockKafka::kPartitions; ++p) kafka_.SetLeader("headless", p, -1);
   const auto sink = Make("?timeout=60s");
@@ -320,16 +320,49 @@ TEST_F(KafkaFaults, ACallThatGivesUpCostsAnotherNoAttempts) {
   std::vector<Message> messages = MakeMessages(5);
   for (Message& message : messages) message.topic = "headless";
   auto patient = std::async(std::launch::async, [&] { return Publish(*sink, messages, 60s); });
-  WaitFor([&, tries = 0]() mutable {
+  for (int i = 0; i < 2; ++i) {
     for (const Status& result : Publish(*sink, messages, 3s)) {
-      EXPECT_FALSE(result.ok());
-      EXPECT_NE(result.disposition(), Disposition::kPermanent) << result.ToString();
+      EXPECT_EQ(result.disposition(), Disposition::kRetry) << result.ToString();
     }
-    return patient.wait_for(0s) == std::future_status::ready || ++tries == 5;
-  });
-  ASSERT_EQ(patient.wait_for(20s), std::future_status::ready);
-  for (const Status& result : patient.get()) {
-    EXPECT_EQ(result.disposition(), Disposition::kSinkDown) << result.ToString();
+  }
+  ASSERT_EQ(patient.wait_for(0s), std::future_status::timeout) << "it still has time";
+  for (int p = 0; p < MockKafka::kPartitions; ++p) kafka_.SetLeader("headless", p, 1);
+  for (const Status& result : patient.get()) EXPECT_OK(result);
+}
+
+TEST_F(KafkaFaults, ARefusedMessageIsFoundByHalvesAndTheOthersArrive) {
+  const auto sink = MakeForRefusals();
+  ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
+  // One partition, so one request: as a whole, its first half, the first half of that, and so on.
+  std::vector<Message> messages = MakeMessages(256);
+  for (Message& message : messages) message.key = "key-0";
+  kafka_.Push(MockKafka::kProduce, std::vector(9, RD_KAFKA_RESP_ERR_INVALID_RECORD));
+  kafka_.SetRoundTrip(50);  // 256 of them one after the other would take longer than the call has
+  const auto results = Publish(*sink, messages, 8s);
+  EXPECT_EQ(results[0].disposition(), Disposition::kPermanent) << results[0].ToString();
+  for (std::size_t i = 1; i < results.size(); ++i) EXPECT_OK(results[i]);
+}
+
+TEST_F(KafkaFaults, WhatTheTimeDoesNotSufficeForWasNotAttempted) {
+  const auto sink = MakeForRefusals();
+  ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
+  std::vector<Message> messages = MakeMessages(64);
+  for (Message& message : messages) message.key = "key-0";
+  kafka_.Push(MockKafka::kProduce, std::vector(200, RD_KAFKA_RESP_ERR_INVALID_RECORD));
+  kafka_.SetRoundTrip(300);
+  const auto results = Publish(*sink, messages, 4s);
+  const auto count = [&](Code code) {
+    return std::count_if(results.begin(), results.end(),
+                         [&](const Status& result) { return result.code() == code; });
+  };
+  EXPECT_GT(count(Code::kNotAttempted), 0);
+  // Of the others each was refused alone, or was under way when the time was up.
+  for (const Status& result : results) {
+    EXPECT_THAT(result.disposition(),
+                AnyOf(Disposition::kPermanent, Disposition::kInDoubt, Disposition::kRetry));
+    EXPECT_FALSE(result.disposition() == Disposition::kRetry &&
+                 result.code() != Code::kNotAttempted)
+        << result.ToString();
   }
 }
 

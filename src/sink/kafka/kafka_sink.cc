@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/turn.h"
 #include "sink/kafka/options.h"
 #include "sink/kafka/producer.h"
+#include "sink/kafka/producer_burial.h"
 #include "sink/metadata.h"
 #include "sink/sent_observer.h"
 
@@ -20,6 +22,8 @@ namespace {
 
 constexpr std::size_t kBatchMax = 1000;
 constexpr std::size_t kHeadersGuess = 16;
+// With less time left a message is not begun with.
+constexpr std::chrono::milliseconds kWorthATry{200};
 
 KafkaHeaders MakeHeaders(const Message& message) {
   KafkaHeaders headers(rd_kafka_headers_new(kHeadersGuess));
@@ -32,31 +36,44 @@ KafkaHeaders MakeHeaders(const Message& message) {
 
 class KafkaSink final : public Sink {
  public:
-  explicit KafkaSink(KafkaOptions options) : options_(std::move(options)) {}
+  explicit KafkaSink(KafkaOptions options)
+      : options_(std::make_shared<const KafkaOptions>(std::move(options))) {}
 
   std::string_view name() const noexcept override { return "kafka"; }
   // One call hands its batch over while another waits for its last reports.
   SinkTraits traits() const noexcept override { return {.batch_max = kBatchMax, .concurrency = 3}; }
 
   Status Open(Deadline deadline) override {
-    OUTBOX_ASSIGN_OR_RETURN(const std::shared_ptr<Producer> producer, Ready(large_));
+    std::shared_ptr<Producer> producer;
+    {
+      const std::unique_lock turn(shared_.turn, deadline.at());
+      if (!turn) return TooLate();
+      OUTBOX_ASSIGN_OR_RETURN(producer, Ready(shared_));
+    }
     return producer->Reach(deadline);
   }
 
   void Publish(std::span<const Message> batch, std::span<Status> results,
                Deadline deadline) override {
-    if (batch.empty()) return;
-    std::vector<std::size_t> all(batch.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::vector<std::size_t> to_send(batch.size());
+    std::iota(to_send.begin(), to_send.end(), std::size_t{0});
     const PublishCall call{batch, results, deadline};
-    const auto refused = PublishSome(call, all, large_);
-    if (!refused.empty()) (void)PublishSome(call, refused, single_);
+    std::vector<std::size_t> refused;
+    while (!to_send.empty()) {
+      Producer::Leftover left = PublishTogether(call, to_send);
+      refused.insert(refused.end(), left.refused_together.begin(), left.refused_together.end());
+      to_send.clear();
+      if (deadline.remaining() > kWorthATry) to_send = std::move(left.taken_along);
+    }
+    if (!refused.empty()) PublishApart(call, std::move(refused));
   }
 
-  void Close(Deadline) noexcept override {
-    const std::lock_guard lock(mutex_);
-    large_.producer.reset();
-    single_.producer.reset();
+  void Close(Deadline deadline) noexcept override {
+    for (Slot* const slot : {&shared_, &apart_}) {
+      const std::unique_lock turn(slot->turn, deadline.at());
+      if (turn) slot->producer.reset();
+    }
+    burial_->Await(deadline);
   }
 
  private:
@@ -66,32 +83,24 @@ class KafkaSink final : public Sink {
     Deadline deadline;
   };
   struct Slot {
-    const Producer::Requests requests;
-    base::Turn sending{};                  // taken before mutex_
-    std::shared_ptr<Producer> producer{};  // guarded by mutex_
+    const Producer::Use use;
+    base::Turn turn{};                     // guards the producer; batches follow one another
+    std::shared_ptr<Producer> producer{};  // that the next call uses
   };
 
-  // Returns those that were refused together with others.
-  std::vector<std::size_t> PublishSome(const PublishCall& call, std::span<const std::size_t> which,
-                                       Slot& slot) {
+  // Returns what may be produced again.
+  Producer::Leftover PublishTogether(const PublishCall& call, std::span<const std::size_t> which) {
     std::shared_ptr<Producer> producer;
     std::unique_ptr<Producer::Call> handed_over;
     {
-      // Batches follow one another.
-      const std::unique_lock turn(slot.sending, call.deadline.at());
-      Status reached = TooLate();
-      if (turn) {
-        auto ready = Ready(slot);
-        reached = ready.error();
-        if (ready.ok()) producer = *std::move(ready);
-      }
-      if (reached.ok() && producer->needs_reaching()) reached = producer->Reach(call.deadline);
+      const std::unique_lock turn(shared_.turn, call.deadline.at());
+      auto reached =
+          turn ? Reached(shared_, call.deadline) : Result<std::shared_ptr<Producer>>(TooLate());
       if (!reached.ok()) {
-        // What was refused before keeps that: it must not come back without an attempt for ever.
-        if (slot.requests == Producer::Requests::kSingle) return {};
-        for (const std::size_t i : which) call.results[i] = reached;
+        for (const std::size_t i : which) call.results[i] = reached.error();
         return {};
       }
+      producer = *std::move(reached);
       handed_over = producer->Begin(call.results);
       Send(*producer, *handed_over, call, which);
     }
@@ -99,15 +108,49 @@ class KafkaSink final : public Sink {
     return producer->Finish(*handed_over, call.deadline);
   }
 
+  // Finds those that the broker refuses, by halves, with a producer that nobody else uses
+  // meanwhile. What the time does not suffice for was not attempted.
+  void PublishApart(const PublishCall& call, std::vector<std::size_t> refused) {
+    NotAttempted(call, refused);
+    const std::unique_lock turn(apart_.turn, call.deadline.at());
+    if (!turn) return;
+    std::deque<std::vector<std::size_t>> parts;
+    PutHalves(std::move(refused), parts);
+    while (!parts.empty() && call.deadline.remaining() > kWorthATry) {
+      const std::vector<std::size_t> part = std::move(parts.front());
+      parts.pop_front();
+      const auto reached = Reached(apart_, call.deadline);
+      if (!reached.ok()) return;
+      const auto handed_over = (*reached)->Begin(call.results, part.size() == 1);
+      Send(**reached, *handed_over, call, part);
+      Producer::Leftover left = (*reached)->Finish(*handed_over, call.deadline);
+      NotAttempted(call, left.unsent);
+      NotAttempted(call, left.refused_together);
+      PutHalves(std::move(left.refused_together), parts);
+    }
+  }
+
+  static void NotAttempted(const PublishCall& call, std::span<const std::size_t> which) {
+    for (const std::size_t i : which) call.results[i] = Status::NotAttempted();
+  }
+
+  // In front, the first half first.
+  static void PutHalves(std::vector<std::size_t> whole,
+                        std::deque<std::vector<std::size_t>>& parts) {
+    const auto middle = whole.begin() + static_cast<std::ptrdiff_t>(whole.size() / 2);
+    if (middle != whole.end()) parts.emplace_front(middle, whole.end());
+    if (middle != whole.begin()) parts.emplace_front(whole.begin(), middle);
+  }
+
   void Send(Producer& producer, Producer::Call& handed_over, const PublishCall& call,
             std::span<const std::size_t> which) const {
     for (const std::size_t i : which) {
       const Message& message = call.batch[i];
-      const bool plain = options_.body == message::BodyFormat::kPlain;
-      const std::string body = plain ? "" : message::MakeBody(message, options_.body);
+      const bool plain = options_->body == message::BodyFormat::kPlain;
+      const std::string body = plain ? "" : message::MakeBody(message, options_->body);
       const auto created = message.created_at.time_since_epoch();
       KafkaRecord record{
-          .topic = options_.topic.Render(message),
+          .topic = options_->topic.Render(message),
           .key = message.key,
           .body = plain ? message.payload : body,
           .headers = MakeHeaders(message),
@@ -126,19 +169,25 @@ class KafkaSink final : public Sink {
     return Status(Code::kDeadline, Disposition::kSinkDown, "not sent: no time was left for it");
   }
 
-  // A broken producer is left to the calls that still use it.
+  // REQUIRES: the slot's turn. A broken producer is left to the calls that still use it.
   Result<std::shared_ptr<Producer>> Ready(Slot& slot) {
-    const std::lock_guard lock(mutex_);
     if (slot.producer == nullptr || slot.producer->broken()) {
-      OUTBOX_ASSIGN_OR_RETURN(slot.producer, Producer::Make(options_, slot.requests));
+      slot.producer.reset();
+      OUTBOX_ASSIGN_OR_RETURN(auto made, Producer::Make(options_, slot.use));
+      slot.producer = burial_->Share(std::move(made));
     }
     return slot.producer;
   }
+  Result<std::shared_ptr<Producer>> Reached(Slot& slot, Deadline deadline) {
+    OUTBOX_ASSIGN_OR_RETURN(auto producer, Ready(slot));
+    if (producer->needs_reaching()) OUTBOX_RETURN_IF_ERROR(producer->Reach(deadline));
+    return producer;
+  }
 
-  const KafkaOptions options_;
-  std::mutex mutex_;
-  Slot large_{Producer::Requests::kLarge};
-  Slot single_{Producer::Requests::kSingle};  // made when a request is refused
+  const std::shared_ptr<const KafkaOptions> options_;
+  const std::shared_ptr<ProducerBurial> burial_ = std::make_shared<ProducerBurial>();
+  Slot shared_{Producer::Use::kShared};
+  Slot apart_{Producer::Use::kAlone};  // made when a request is refused
 };
 
 }  // namespace

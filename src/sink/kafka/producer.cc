@@ -18,8 +18,8 @@ constexpr milliseconds kAnswerWait = 500ms;
 // Brokers that refused a connection may be restarting: librdkafka tries again within this.
 constexpr milliseconds kDownPatience = 1500ms;
 constexpr unsigned kIndexBits = 32;
-constexpr int kPurgeAll =
-    RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING;
+constexpr int kPurgeQueue = RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_NON_BLOCKING;
+constexpr int kPurgeAll = kPurgeQueue | RD_KAFKA_PURGE_F_INFLIGHT;
 
 // The part of a call's time that is kept for taking back what was not sent.
 milliseconds Reserve(Deadline deadline) {
@@ -54,11 +54,12 @@ rd_kafka_vu_t Memory(rd_kafka_vtype_t type, std::string_view bytes) {
 
 static_assert(sizeof(void*) == 8, "a ticket has a call and an index");
 
-Result<std::unique_ptr<Producer>> Producer::Make(const KafkaOptions& options, Requests requests) {
-  std::unique_ptr<Producer> producer(new Producer(options, requests));
+Result<std::unique_ptr<Producer>> Producer::Make(std::shared_ptr<const KafkaOptions> shared,
+                                                 Use use) {
+  const KafkaOptions& options = *shared;
+  std::unique_ptr<Producer> producer(new Producer(std::move(shared)));
   KafkaConf conf(rd_kafka_conf_dup(options.conf.get()));
-  if (requests == Requests::kSingle) {
-    rd_kafka_conf_set(conf.get(), "batch.num.messages", "1", nullptr, 0);
+  if (use == Use::kAlone) {
     rd_kafka_conf_set(conf.get(), "max.in.flight.requests.per.connection", "1", nullptr, 0);
   }
   std::array<char, 512> error{};
@@ -112,14 +113,14 @@ void Producer::OnError(rd_kafka_t* client, int error, const char* reason, void* 
 }
 
 Status Producer::Failure(KafkaFailure failure) const {
-  return ClassifyKafkaError(failure, options_.servers, "");
+  return ClassifyKafkaError(failure, options_->servers, "");
 }
 
 Status Producer::NotReached() const {
   if (last_error_ == RD_KAFKA_RESP_ERR_NO_ERROR) {
     return Failure({.error = RD_KAFKA_RESP_ERR__TIMED_OUT});
   }
-  return ClassifyKafkaError({.error = last_error_}, options_.servers, last_reason_);
+  return ClassifyKafkaError({.error = last_error_}, options_->servers, last_reason_);
 }
 
 bool Producer::needs_reaching() const {
@@ -166,11 +167,12 @@ Status Producer::Reach(Deadline deadline) {
   return Status::Ok();
 }
 
-std::unique_ptr<Producer::Call> Producer::Begin(std::span<Status> results) {
+std::unique_ptr<Producer::Call> Producer::Begin(std::span<Status> results, bool alone) {
   std::unique_ptr<Call> call(new Call(*this));
   const std::lock_guard lock(mutex_);
   call->number = ++last_call_;
   call->results = results;
+  call->alone = alone;
   call->open.assign(results.size(), 0);
   calls_[call->number] = call.get();
   return call;
@@ -229,17 +231,13 @@ void Producer::Decide(const rd_kafka_message_t& message) {
     call.results[index] = Status::Ok();
   } else if (WasNeverSent(message)) {
     const bool purged = message.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE;
-    (purged && !call.gave_up ? call.taken_along : call.unsent).push_back(index);
+    (purged && !call.gave_up ? call.left.taken_along : call.left.unsent).push_back(index);
   } else {
-    const bool alone = WasAlone(message);
-    if (!alone && IsRefusedRequest(message.err)) call.refused_together.push_back(index);
+    const bool alone = call.alone || message.len >= options_->batch_bytes;
+    if (!alone && IsRefusedRequest(message.err)) call.left.refused_together.push_back(index);
     call.results[index] = Failure(
         {.error = message.err, .persisted = rd_kafka_message_status(&message), .alone = alone});
   }
-}
-
-bool Producer::WasAlone(const rd_kafka_message_t& message) const noexcept {
-  return requests_ == Requests::kSingle || message.len >= options_.batch_bytes;
 }
 
 bool Producer::GivenUpAsDown() {
@@ -252,7 +250,7 @@ bool Producer::GivenUpAsDown() {
   return !Answers(kAnswerWait);
 }
 
-std::vector<std::size_t> Producer::Finish(Call& call, Deadline deadline) {
+Producer::Leftover Producer::Finish(Call& call, Deadline deadline) {
   const Deadline give_up(deadline.at() - Reserve(deadline));
   Lock lock(mutex_);
   while (call.outstanding > 0 && !give_up.passed()) {
@@ -273,14 +271,19 @@ std::vector<std::size_t> Producer::Finish(Call& call, Deadline deadline) {
   lock.unlock();
   DecideUnreported(call);
   DecideUnsent(call, deadline);
-  std::sort(call.refused_together.begin(), call.refused_together.end());
-  return std::move(call.refused_together);
+  std::sort(call.left.refused_together.begin(), call.left.refused_together.end());
+  std::sort(call.left.taken_along.begin(), call.left.taken_along.end());
+  return std::move(call.left);
 }
 
 void Producer::Purge(Call& call, Deadline deadline) {
   const Deadline end = Deadline::After(deadline.remaining() / 2);
-  rd_kafka_purge(client_.get(), kPurgeAll);
   Lock lock(mutex_);
+  const bool others = std::any_of(calls_.begin(), calls_.end(),
+                                  [](const auto& other) { return !other.second->gave_up; });
+  lock.unlock();
+  rd_kafka_purge(client_.get(), others ? kPurgeQueue : kPurgeAll);
+  lock.lock();
   while (call.outstanding > 0 && !end.passed()) Poll(lock, std::min(end.remaining(), kSlice));
 }
 
@@ -294,19 +297,17 @@ void Producer::DecideUnreported(Call& call) const {
 }
 
 void Producer::DecideUnsent(Call& call, Deadline deadline) {
-  if (call.unsent.empty() && call.taken_along.empty()) return;
+  for (const std::size_t index : call.left.taken_along) {
+    call.results[index] = Status::NotAttempted();
+  }
+  if (call.left.unsent.empty()) return;
   const bool answers =
       !needs_reaching() && !broken() && Answers(std::min(deadline.remaining() / 2, kAnswerWait));
   const std::lock_guard lock(mutex_);
   const Status unsent =
       answers ? Failure({.error = RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, .cluster_answers = true})
               : NotReached();
-  const Status taken_along =
-      answers ? ClassifyKafkaError({.error = RD_KAFKA_RESP_ERR__PURGE_QUEUE}, options_.servers,
-                                   "with the messages of a call whose time was up")
-              : NotReached();
-  for (const std::size_t index : call.unsent) call.results[index] = unsent;
-  for (const std::size_t index : call.taken_along) call.results[index] = taken_along;
+  for (const std::size_t index : call.left.unsent) call.results[index] = unsent;
 }
 
 }  // namespace outbox::sink

@@ -5,7 +5,7 @@
 //   producer.Finish(*call, deadline);    // every result is decided
 //
 // A broker that dislikes one message refuses all of its request. Finish returns those, to be
-// produced again by a producer whose requests have one message each.
+// produced again in smaller parts.
 //
 // A delivery report decides a message. Reports arrive on the threads that wait for them, inside
 // Add, Finish and Reach; one that comes after its call has given up is known by its ticket and
@@ -26,6 +26,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "outbox/deadline.h"
@@ -48,11 +49,21 @@ struct KafkaRecord {
 class Producer {
  public:
   class Call;
-  // How many messages a request has: many, or one, with one request under way at a time.
-  enum class Requests : std::uint8_t { kLarge, kSingle };
+  // Whether several calls share its requests, or one call at a time has it, with one request under
+  // way at a time.
+  enum class Use : std::uint8_t { kShared, kAlone };
 
-  // `options` outlives the producer. Connects in the background.
-  static Result<std::unique_ptr<Producer>> Make(const KafkaOptions& options, Requests requests);
+  // Messages to be produced again. All have results, in case they are not.
+  struct Leftover {
+    std::vector<std::size_t> refused_together;  // with others; they may be innocent. Retries.
+    std::vector<std::size_t>
+        taken_along;                  // never sent, for the purge of another call: not attempted
+    std::vector<std::size_t> unsent;  // when the time was up
+  };
+
+  // Connects in the background.
+  static Result<std::unique_ptr<Producer>> Make(std::shared_ptr<const KafkaOptions> options,
+                                                Use use);
   ~Producer();
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
@@ -66,19 +77,18 @@ class Producer {
   // Of no more use: an idempotent producer that lost track of its sequence refuses everything.
   bool broken() const noexcept;
 
-  // `results` must live until Finish has returned.
-  std::unique_ptr<Call> Begin(std::span<Status> results);
+  // `results` must live until Finish has returned. `alone`: it will have one message, and nobody
+  // else uses the producer.
+  std::unique_ptr<Call> Begin(std::span<Status> results, bool alone = false);
   void Add(Call& call, std::size_t index, KafkaRecord record, Deadline deadline);
-  // Waits for the reports. What was not sent by then never will be. Returns the messages that were
-  // refused together with others and may be innocent; their results are retries.
-  std::vector<std::size_t> Finish(Call& call, Deadline deadline);
+  // Waits for the reports. What was not sent by then never will be.
+  Leftover Finish(Call& call, Deadline deadline);
 
  private:
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
 
-  Producer(const KafkaOptions& options, Requests requests)
-      : options_(options), requests_(requests) {}
+  explicit Producer(std::shared_ptr<const KafkaOptions> options) : options_(std::move(options)) {}
   static void OnReport(rd_kafka_t*, const rd_kafka_message_t* message, void* self);
   static void OnError(rd_kafka_t*, int error, const char* reason, void* self);
 
@@ -89,18 +99,16 @@ class Producer {
   void Poll(Lock& lock, std::chrono::milliseconds wait, const Call* own = nullptr);
   bool Answers(std::chrono::milliseconds wait);
   bool GivenUpAsDown();
-  // librdkafka takes back what it has of all calls; what it had not sent costs the others nothing.
+  // librdkafka takes back what it has of all calls. What it has sent it keeps while another call
+  // waits: that would be in doubt for this one's sake.
   void Purge(Call& call, Deadline deadline);
   void DecideUnreported(Call& call) const;
   void DecideUnsent(Call& call, Deadline deadline);
   Status Failure(KafkaFailure failure) const;
   Status NotReached() const;
 
-  bool WasAlone(const rd_kafka_message_t& message) const noexcept;
-
-  const KafkaOptions& options_;
+  const std::shared_ptr<const KafkaOptions> options_;
   KafkaClient client_;
-  const Requests requests_;
   std::atomic<bool> fatal_{false};
 
   mutable std::mutex mutex_;  // guards all below, and the calls as far as they do not say otherwise
@@ -136,14 +144,13 @@ class Producer::Call {
   Producer& producer;
   std::uint32_t number = 0;
   std::span<Status> results;
+  bool alone = false;
   // Messages handed over, of which no report has come: 1. Set before librdkafka is given the
   // message, cleared by its report, so that no two threads use an element at a time.
   std::vector<char> open;
   std::atomic<std::size_t> outstanding = 0;
   bool gave_up = false;
-  std::vector<std::size_t> unsent;
-  std::vector<std::size_t> taken_along;  // unsent, too: purged before this call gave up
-  std::vector<std::size_t> refused_together;
+  Leftover left;
 
   void Close(std::size_t index) {
     open[index] = 0;
