@@ -75,6 +75,12 @@ void PutFront(std::vector<store::Outcome>& outcomes, const std::vector<store::Ou
   outcomes.insert(outcomes.begin(), front.begin(), front.end());
 }
 
+// A claim stays open while one of its messages is being published, settled as the others may be. So
+// many more are open at most where outcomes are settled one by one.
+std::size_t ClaimsMax(const store::RelayStoreTraits& store, const SinkTraits& sink) {
+  return store.leases ? store.claims_max + sink.concurrency : store.claims_max;
+}
+
 std::size_t EffectiveWindow(const RelayOptions& options, const store::RelayStoreTraits& store,
                             const SinkTraits& sink) {
   std::size_t useful = sink.concurrency * sink.batch_max * kCallsHeldPerSlot;
@@ -93,6 +99,7 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
       sink_(sink),
       window_(EffectiveWindow(options, store, sink)),
       batch_(std::min(options.batch_size, window_)),
+      claims_max_(ClaimsMax(store, sink)),
       random_(random),
       claim_limit_(batch_),
       poll_delay_(options.poll_min),
@@ -105,7 +112,7 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
 
 bool Core::MayClaim() const {
   if (held_) return false;
-  if (claims_.size() >= store_.claims_max) return false;
+  if (claims_.size() >= claims_max_) return false;
   // Paused: one probe at a time, and only when everything before it has been given back.
   if (paused_ || one_by_one_ || alone_) return claims_.empty();
   return held_messages_ + claim_limit_ <= window_;
@@ -316,9 +323,9 @@ bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status
   OUTBOX_CHECK(results.size() == slice.count);
 
   const auto messages = slice.messages();
-  const bool alone = slice.count == 1 && reached;
   const auto attempted = [](const Status& result) { return result.code() != Code::kNotAttempted; };
   const bool any_attempted = std::any_of(results.begin(), results.end(), attempted);
+  const bool alone = slice.count == 1 && reached && any_attempted;
   const Status* down = nullptr;
   bool refused_by_itself = false;
   for (std::size_t i = 0; i < slice.count; ++i) {
@@ -359,7 +366,9 @@ bool Core::NoteRefusal(TimePoint now, const Slice& slice, const Message& message
   const bool known = refused_.contains(message.id);
   if (!known && refused_.size() >= kRefusedMax) refused_.erase(refused_.begin());
   Refusal& refusal = refused_[message.id];
-  if (known && delivered_slice_ > refusal.before_slice) ++refusal.overtaken;
+  // Calls that were under way when another stopped the relay share its fate, not its fault.
+  const bool same_outage = paused_ && slice.number <= paused_since_slice_;
+  if (known && !same_outage && delivered_slice_ > refusal.before_slice) ++refusal.overtaken;
   refusal.at = now;
   refusal.before_slice = slices_made_;
   if (paused_ && slice.number > paused_since_slice_) {

@@ -178,6 +178,7 @@ class Core {
   std::string_view pause_reason() const { return pause_reason_; }
   std::size_t held_messages() const { return held_messages_; }
   std::size_t held_claims() const { return claims_.size(); }
+  std::size_t publishing() const { return publishing_.size(); }  // slices handed out
   // When some role has something to do next, apart from answers to come in.
   TimePoint NextOverdue() const;
 
@@ -213,6 +214,7 @@ class Core {
   const SinkTraits sink_;
   const std::size_t window_;  // options' window, less for sinks that take messages one by one
   const std::size_t batch_;
+  const std::size_t claims_max_;  // open at once
   base::Random& random_;
 
   std::list<std::shared_ptr<HeldClaim>> claims_;  // oldest first

@@ -133,6 +133,27 @@ TEST_F(CoreTest, NeverHoldsMoreThanTheWindow) {
   EXPECT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
 }
 
+// Every claim has one message that is not answered; the others of it are settled.
+TEST_F(CoreTest, SlowMessagesOfManyClaimsKeepNoOthersWaiting) {
+  store_traits_.claims_max = 4;
+  sink_traits_ = {.batch_max = 1, .concurrency = 8};
+  std::vector<Slice> slow;
+  for (std::size_t round = 0; round < 7; ++round) {
+    Claim(10);
+    slow.push_back(*core().NextSlice(now_));
+    for (int i = 1; i < 10; ++i) Publish(Status::Ok());
+    const auto settle = NextSettle();
+    ASSERT_TRUE(settle);
+    EXPECT_EQ(settle->outcomes.size(), 9U) << "settled while the slow one is still out";
+    core().OnSettled(*settle, {});
+    EXPECT_EQ(core().held_messages(), slow.size());
+  }
+  EXPECT_EQ(core().held_claims(), 7U);
+  Claim(10);
+  EXPECT_TRUE(core().NextSlice(now_)) << "the slot that is left";
+  EXPECT_FALSE(core().NextSlice(now_));
+}
+
 TEST_F(CoreTest, ClaimsAgainAtOnceAfterAFullBatchAndWaitsAfterAShortOne) {
   Claim(10);
   EXPECT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
@@ -484,6 +505,49 @@ TEST_F(OneIsRefused, IsNotSaidOfMessagesWhenTheSinkDoesNotOpen) {
     now_ = std::get<WaitStep>(core().NextClaimerStep(now_)).until;
     EXPECT_EQ(std::get<ClaimStep>(core().NextClaimerStep(now_)).request.limit, 1U);
     core().OnClaimed(now_, now_, std::make_unique<FakeClaim>(1));
+  }
+}
+
+// A sink that is asked to wait refuses what it is given without sending it.
+TEST_F(CoreTest, WhatWasNotSentIsNeverSaidToBeRefusedForItself) {
+  sink_traits_ = {.batch_max = 1, .concurrency = 1};
+  const Status not_sent(Code::kNotAttempted, Disposition::kSinkDown, "to be left alone");
+  for (int round = 0; round < 20; ++round) {
+    Claim(1);
+    Publish(not_sent);
+    const auto released = NextSettle();
+    ASSERT_TRUE(released);
+    EXPECT_EQ(released->outcomes[0].kind, Kind::kReleased) << round;
+    core().OnSettled(*released, {});
+    now_ += std::chrono::minutes(1);
+    ASSERT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
+    core().OnClaimed(now_, now_, FakeClaim::Of({99}));
+    Publish(Status::Ok());
+    core().OnSettled(*NextSettle(), {});
+  }
+}
+
+// A server that takes a few of many requests at a time refuses the others again and again.
+TEST_F(CoreTest, CallsThatWereUnderWayInAnOutageAreNotSaidToBeRefusedForThemselves) {
+  sink_traits_ = {.batch_max = 1, .concurrency = 3};
+  for (int round = 0; round < 20; ++round) {
+    now_ += std::chrono::minutes(1);
+    Claim(1);
+    Publish(Status::Ok());
+    core().OnSettled(*NextSettle(), {});
+    now_ += std::chrono::minutes(1);
+    ASSERT_TRUE(std::holds_alternative<ClaimStep>(core().NextClaimerStep(now_)));
+    const auto first = static_cast<std::size_t>(100 + round);
+    core().OnClaimed(now_, now_, FakeClaim::Of({first, 1, 2}));
+    std::vector<Slice> slices;
+    for (int i = 0; i < 3; ++i) slices.push_back(*core().NextSlice(now_));
+    for (const Slice& slice : slices) {
+      core().OnPublished(now_, slice, std::vector<Status>{Status::SinkDown("one at a time")});
+    }
+    const auto released = NextSettle();
+    ASSERT_TRUE(released);
+    for (const auto& outcome : released->outcomes) EXPECT_EQ(outcome.kind, Kind::kReleased);
+    core().OnSettled(*released, {});
   }
 }
 

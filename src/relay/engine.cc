@@ -270,7 +270,8 @@ void Engine::RunPublisher(Publisher& self) {
       continue;
     }
     self.slice = slice->number;
-    settler_wake_.notify_one();  // a new deadline to watch
+    // The settler watches the earliest deadline, and later slices have later ones.
+    if (core_.publishing() == 1) settler_wake_.notify_one();
     lock.unlock();
     const auto [results, reached] = Publish(*slice);
     base::Failpoint("after_publish");
@@ -282,7 +283,8 @@ void Engine::RunPublisher(Publisher& self) {
       return;
     }
     settler_wake_.notify_one();
-    claimer_wake_.notify_one();
+    // Settling makes room for more claims, and its thread says so. Only a pause begins or ends here.
+    if (core_.state() != told_state_) claimer_wake_.notify_one();
     lock.unlock();
     const auto messages = slice->messages();
     for (std::size_t i = 0; i < results.size(); ++i) {
