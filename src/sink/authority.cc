@@ -41,6 +41,12 @@ std::string Endpoint::ToString() const {
   return v6 ? StrCat("[", host, "]:", port) : StrCat(host, ":", port);
 }
 
+Status EmptyPassword(const SinkUri& uri, std::string_view option) {
+  return Status::Invalid(StrCat("the ", uri.scheme, ": sink: the password in the address is empty"))
+      .WithHint(StrCat("write it after the colon, leave the colon out, or give ", option,
+                       "_env or ", option, "_file"));
+}
+
 Result<Authority> ParseAuthority(const SinkUri& uri, int default_port) {
   const auto malformed = [&](std::string_view what) {
     return Status::Invalid(StrCat("the address of the ", uri.scheme, ": sink: ", what))
@@ -63,6 +69,7 @@ Result<Authority> ParseAuthority(const SinkUri& uri, int default_port) {
     authority.user = PercentDecode(login.substr(0, colon));
     if (colon != std::string_view::npos) {
       authority.password = PercentDecode(login.substr(colon + 1));
+      if (authority.password.empty()) return EmptyPassword(uri, "password");
     }
     rest = rest.substr(at + 1);
   }

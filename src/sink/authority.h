@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "outbox/status.h"
@@ -23,6 +24,10 @@ struct Authority {
   std::string path;                 // after the first "/", percent-decoded; empty when absent
   bool has_path = false;            // "amqp://host/" has an empty one
 };
+
+// Of an address with `user:@`: whoever writes a colon means to give a password. `option` is the
+// sink's option for it.
+Status EmptyPassword(const SinkUri& uri, std::string_view option);
 
 // The error names the part that is wrong and repeats nothing that may be a secret.
 Result<Authority> ParseAuthority(const SinkUri& uri, int default_port);

@@ -37,6 +37,14 @@ std::string OptionReader::Text(std::string_view name, std::string_view fallback)
   return value != nullptr ? *value : std::string(fallback);
 }
 
+std::string OptionReader::NotEmpty(std::string_view name) {
+  const std::string* value = Find(name);
+  if (value == nullptr) return "";
+  if (value->empty())
+    AddProblem(name, "is empty", StrCat("give ", name, " a value or leave it out"));
+  return *value;
+}
+
 bool OptionReader::Flag(std::string_view name, bool fallback) {
   return Choice(name, fallback, {{"true", true}, {"false", false}});
 }

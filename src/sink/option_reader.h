@@ -29,6 +29,8 @@ class OptionReader {
   explicit OptionReader(const SinkUri& uri) : uri_(uri) {}
 
   std::string Text(std::string_view name, std::string_view fallback);
+  // Empty when absent; given and empty is a problem.
+  std::string NotEmpty(std::string_view name);
   bool Flag(std::string_view name, bool fallback);
   std::size_t Number(std::string_view name, std::size_t fallback, std::size_t min, std::size_t max);
   std::chrono::milliseconds Duration(std::string_view name, std::chrono::milliseconds fallback,

@@ -1,7 +1,9 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/text.h"
 #include "sink/authority.h"
+#include "sink/body_option.h"
 #include "sink/metadata.h"
 #include "sink/option_reader.h"
 #include "sink/text_template.h"
@@ -48,7 +50,41 @@ TEST(Authority, RefusesNonsenseWithoutRepeatingIt) {
   }
 }
 
+TEST(Authority, RefusesAPasswordThatIsEmpty) {
+  for (const char* text : {"amqp://user:@h", "nats://u:@h", "redis://:@h", "kafka://user:@h"}) {
+    const Status status = ParseAuthority(Parsed(text), 1).error();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << text;
+    EXPECT_THAT(status.message(), HasSubstr("the password in the address is empty"));
+    EXPECT_THAT(status.hint(), HasSubstr("password_env"));
+  }
+  EXPECT_OK(ParseAuthority(Parsed("amqp://user@h"), 1));
+}
+
 // --- OptionReader ---
+
+TEST(OptionReader, KnowsAValueThatIsGivenAndEmpty) {
+  const SinkUri uri = Parsed("x:?creds=&nkey=file");
+  OptionReader options(uri);
+  EXPECT_EQ(options.NotEmpty("nkey"), "file");
+  EXPECT_EQ(options.NotEmpty("absent"), "");
+  EXPECT_EQ(options.NotEmpty("creds"), "");
+  EXPECT_THAT(options.Finish().message(), HasSubstr("creds: is empty"));
+  EXPECT_THAT(options.Finish().hint(), HasSubstr("give creds a value or leave it out"));
+}
+
+TEST(BodyOption, HasTheSameWordsForAllBuses) {
+  const auto read = [](const std::string& text) {
+    const SinkUri uri = Parsed(text);
+    OptionReader options(uri);
+    (void)ReadBody(options);
+    return options.Finish();
+  };
+  for (const char* word : {"plain", "envelope", "cloudevents"}) {
+    EXPECT_OK(read(base::StrCat("x:?body=", word)));
+  }
+  EXPECT_THAT(read("x:?body=binary").message(),
+              HasSubstr("body: 'binary' is not one of plain, envelope, cloudevents"));
+}
 
 TEST(OptionReader, ReadsEachKind) {
   const SinkUri uri = Parsed("x:?text=a&flag=true&number=7&wait=2s&size=big&kafka.acks=all");

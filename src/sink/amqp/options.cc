@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "sink/body_option.h"
 #include "sink/option_reader.h"
 
 namespace outbox::sink {
@@ -42,10 +43,7 @@ void ReadPublishing(OptionReader& reader, AmqpOptions& options) {
   options.same_routing_key = options.routing_key.Sample() == options.routing_key.Render({});
   options.mandatory = reader.Flag("mandatory", true);
   options.persistent = reader.Flag("persistent", true);
-  options.body = reader.Choice("body", message::BodyFormat::kPlain,
-                               {{"plain", message::BodyFormat::kPlain},
-                                {"envelope", message::BodyFormat::kEnvelope},
-                                {"cloudevents", message::BodyFormat::kCloudEvents}});
+  options.body = ReadBody(reader);
   options.window = reader.Number("window", options.window, 1, kWindowMax);
   options.message_bytes_max =
       reader.Number("message_bytes_max", options.message_bytes_max, 1, kMessageBytesLimit);

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/text.h"
+#include "sink/body_option.h"
 #include "sink/option_reader.h"
 
 namespace outbox::sink {
 namespace {
 
 using base::StrCat;
-using message::BodyFormat;
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
@@ -245,10 +245,7 @@ Result<KafkaOptions> ReadKafkaOptions(const SinkUri& uri) {
   if (!IsKafkaTopic(read.topic.Sample())) {
     options.AddProblem("topic", "can never be the name of a Kafka topic");
   }
-  read.body = options.Choice("body", BodyFormat::kPlain,
-                             {{"plain", BodyFormat::kPlain},
-                              {"envelope", BodyFormat::kEnvelope},
-                              {"cloudevents", BodyFormat::kCloudEvents}});
+  read.body = ReadBody(options);
   SetDefaults(conf, options.Duration("timeout", 20s, 1s, 5min));
   read.tls = SetTls(conf, options);
   PassThrough(conf, options, SetSecurity(conf, options, authority, read.tls.has_value()));

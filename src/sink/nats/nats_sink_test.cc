@@ -66,6 +66,15 @@ TEST(NatsOptions, RefuseAPasswordWithoutAUser) {
   EXPECT_OK(Read("nats://me@h?password=hunter2"));
 }
 
+TEST(NatsOptions, RefuseCredentialsThatAreEmpty) {
+  for (const char* text : {"nats://u:@h", "nats://h?creds=", "nats://h?nkey="}) {
+    const Status status = Read(text).error();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << text;
+    EXPECT_THAT(status.message(), HasSubstr("empty"));
+    EXPECT_NE(status.hint(), "");
+  }
+}
+
 TEST(NatsOptions, RefuseASuffixOfIdsWithBlanks) {
   EXPECT_EQ(Read("nats://h?id_suffix=.audit")->id_suffix, ".audit");
   for (const char* bad : {"%20", "a%0D%0Ab", "a%09", "%7F"}) {

@@ -1,5 +1,6 @@
 #include "sink/nats/options.h"
 
+#include "sink/body_option.h"
 #include "sink/nats/subject.h"
 #include "sink/option_reader.h"
 
@@ -40,8 +41,8 @@ Result<NatsOptions> NatsOptions::Read(const SinkUri& uri) {
     options.AddProblem("password", "is of no user: write nats://USER@HOST");
   }
   read.token = options.Secret("token");
-  read.creds_file = options.Text("creds", "");
-  read.nkey_file = options.Text("nkey", "");
+  read.creds_file = options.NotEmpty("creds");
+  read.nkey_file = options.NotEmpty("nkey");
   if (!read.user.empty() + !read.token.empty() + !read.creds_file.empty() +
           !read.nkey_file.empty() >
       1) {
@@ -56,11 +57,7 @@ Result<NatsOptions> NatsOptions::Read(const SinkUri& uri) {
     options.AddProblem("id_suffix", "has a blank or a control character");
   }
   read.window = options.Number("window", read.window, 1, kWindowMax);
-  using message::BodyFormat;
-  read.body = options.Choice("body", BodyFormat::kPlain,
-                             {{"plain", BodyFormat::kPlain},
-                              {"envelope", BodyFormat::kEnvelope},
-                              {"cloudevents", BodyFormat::kCloudEvents}});
+  read.body = ReadBody(options);
   OUTBOX_RETURN_IF_ERROR(options.Finish());
   return read;
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 
+#include "sink/body_option.h"
 #include "sink/option_reader.h"
 
 namespace outbox::sink {
@@ -61,11 +62,7 @@ Result<RedisOptions> RedisOptions::Read(const SinkUri& uri) {
   using std::chrono::milliseconds;
   read.dedupe =
       options.Duration("dedupe", milliseconds(0), milliseconds(0), std::chrono::hours(24 * 365));
-  using message::BodyFormat;
-  read.body = options.Choice("body", BodyFormat::kPlain,
-                             {{"plain", BodyFormat::kPlain},
-                              {"envelope", BodyFormat::kEnvelope},
-                              {"cloudevents", BodyFormat::kCloudEvents}});
+  read.body = ReadBody(options);
   OUTBOX_RETURN_IF_ERROR(options.Finish());
   return read;
 }
