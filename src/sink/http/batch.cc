@@ -1,7 +1,7 @@
 #include "sink/http/batch.h"
 
 #include <algorithm>
-#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,24 +41,17 @@ std::vector<Portion> PortionsWithin(std::size_t bytes_max, std::span<const std::
   return portions;
 }
 
+// Refused for what is in it, whichever of its messages that is.
+bool IsRefused(const Status& answer) { return answer.code() == Code::kRejected; }
+
+// A probe of a single message will be decided.
 Status Undecided(const Status& refusal) {
-  return Status::Retry(refusal.code(), base::StrCat(refusal.message(),
-                                                    " to several messages, and there was no time "
-                                                    "left to find out which it was refusing"))
+  return Status(Code::kDeadline, Disposition::kSinkDown,
+                base::StrCat(refusal.message(),
+                             " to several messages, and there was no time left to find out which "
+                             "it was refusing"))
       .WithNative(refusal.native());
 }
-
-// Without the text of an answer that was for others.
-Status NotSentAgain(const Status& down, const HttpOptions& options) {
-  return Status(down.code(), Disposition::kSinkDown,
-                base::StrCat(options.endpoint.ToString(), " was down before a refused batch could ",
-                             "be sent again in halves"))
-      .WithHint(down.hint())
-      .WithNative(down.native())
-      .WithRetryAfter(down.retry_after().value_or(std::chrono::milliseconds(0)));
-}
-
-bool IsSinkDown(const Status& status) { return status.disposition() == Disposition::kSinkDown; }
 
 }  // namespace
 
@@ -69,32 +62,31 @@ void SendBatch(Client& client, const HttpOptions& options, std::span<const Messa
   for (const Message& message : batch) {
     events.push_back(message::MakeBody(message, message::BodyFormat::kCloudEvents));
   }
+  // The next is the last.
   std::vector<Portion> portions = PortionsWithin(options.batch_bytes, events);
+  std::reverse(portions.begin(), portions.end());
+  std::optional<Status> refusal;
+  bool decided = false;
   while (!portions.empty()) {
-    std::vector<Status> answers;
-    answers.reserve(portions.size());
-    for (const Portion& portion : portions) answers.push_back(results[portion.first]);
-    client.Send(
-        [&](std::size_t i) {
-          return MakeBatchRequest(options, portions[i].Of(batch),
-                                  portions[i].Of(std::span<const std::string>(events)), Now());
-        },
-        answers, deadline);
-    const auto down = std::find_if(answers.begin(), answers.end(), IsSinkDown);
-    std::vector<Portion> smaller;
-    for (std::size_t i = 0; i < portions.size(); ++i) {
-      const Portion& portion = portions[i];
-      Status answer = answers[i];
-      if (answer.disposition() == Disposition::kPermanent && portion.count > 1) {
-        answer = down != answers.end() ? NotSentAgain(*down, options) : Undecided(answer);
-        smaller.push_back(portion.FirstHalf());
-        smaller.push_back(portion.SecondHalf());
-      }
-      std::ranges::fill(portion.Of(results), answer);
+    const Portion portion = portions.back();
+    const Status answer =
+        client.Send(MakeBatchRequest(options, portion.Of(batch),
+                                     portion.Of(std::span<const std::string>(events)), Now()),
+                    deadline);
+    const bool down = answer.disposition() == Disposition::kSinkDown;
+    if (down && answer.code() == Code::kNotAttempted && (decided || refusal)) break;
+    if (!down && IsRefused(answer) && portion.count > 1) {
+      refusal = answer;
+      portions.back() = portion.SecondHalf();
+      portions.push_back(portion.FirstHalf());
+      continue;
     }
-    if (down != answers.end() || deadline.passed()) break;
-    portions = std::move(smaller);
+    portions.pop_back();
+    std::ranges::fill(portion.Of(results), answer);
+    decided = true;
+    if (down) break;
   }
+  if (!decided && refusal) std::ranges::fill(results, Undecided(*refusal));
 }
 
 }  // namespace outbox::sink

@@ -14,6 +14,9 @@ using base::StrCat;
 
 constexpr std::size_t kTextBytesMax = 1024;
 constexpr std::string_view kHidden = "***";
+constexpr std::string_view kWriteHttps = "the server speaks TLS at this port: write https:";
+// How often an endpoint that is gone is asked whether it still is.
+constexpr std::chrono::hours kGoneFor{24};
 // OpenSSL's words for bytes that are not TLS.
 constexpr std::string_view kWrongVersion = "wrong version number";
 
@@ -38,40 +41,98 @@ std::string Clean(std::string text, const HttpOptions& options) {
   return base::CleanError(base::Trim(text), kTextBytesMax);
 }
 
+HttpVerdict VerdictOf(const HttpExchange& exchange, const HttpOptions& options) {
+  const long code = exchange.status;
+  if (const auto own = options.verdicts.find(code); own != options.verdicts.end()) {
+    return own->second;
+  }
+  if (code < 400) return HttpVerdict::kDown;
+  if (code >= 500 || code == 429) {
+    const bool asks = exchange.retry_after && (code == 429 || code == 503);
+    return asks ? HttpVerdict::kDown : HttpVerdict::kRetry;
+  }
+  switch (code) {
+    case 401:
+    case 403:
+    case 404:
+    case 405:
+    case 407:
+    case 410: return HttpVerdict::kDown;
+    case 408:
+    case 425: return HttpVerdict::kRetry;
+    default: return HttpVerdict::kMessage;
+  }
+}
+
+Disposition DispositionOf(HttpVerdict verdict) {
+  switch (verdict) {
+    case HttpVerdict::kMessage: return Disposition::kPermanent;
+    case HttpVerdict::kRetry: return Disposition::kRetry;
+    case HttpVerdict::kDown: return Disposition::kSinkDown;
+  }
+  return Disposition::kRetry;
+}
+
+Code CodeOf(long status) {
+  if (status == 401 || status == 403 || status == 407) return Code::kPermission;
+  if (status == 404) return Code::kNotFound;
+  if (status == 408 || status == 425 || status == 429 || status >= 500) return Code::kUnavailable;
+  return Code::kRejected;
+}
+
+// What people can do about a destination that is down by this answer.
+std::string_view DownHint(long status) {
+  switch (status) {
+    case 401:
+    case 407: return "check the user and password, the bearer token or the secret of this sink";
+    case 403:
+      return "check the credentials of this sink and what they permit; if the server refuses "
+             "single messages so, write outbox.verdicts=403:message";
+    case 404:
+    case 405:
+      return "check the host and the path of this sink; if the server refuses single messages so, "
+             "write outbox.verdicts=404:message";
+    case 410:
+      return "the endpoint is gone: it is tried once a day. Remove this sink or change its "
+             "address; "
+             "pause and resume it to try at once";
+    default: return status < 400 ? "put the final URL into the sink's address" : "";
+  }
+}
+
+std::string Remark(const HttpExchange& exchange, HttpVerdict verdict) {
+  if (verdict != HttpVerdict::kDown) return "";
+  if (exchange.status < 400) return ", and redirects are not followed";
+  if (exchange.status == 410) return ", it is gone and wants no more messages";
+  if (!exchange.retry_after) return "";
+  return StrCat(", to be left alone for ", base::FormatDuration(*exchange.retry_after));
+}
+
+std::optional<std::chrono::milliseconds> WaitFor(const HttpExchange& exchange,
+                                                 HttpVerdict verdict) {
+  if (verdict == HttpVerdict::kMessage) return std::nullopt;
+  if (exchange.retry_after) return exchange.retry_after;
+  if (verdict == HttpVerdict::kDown && exchange.status == 410) return kGoneFor;
+  return std::nullopt;
+}
+
 Status ClassifyAnswer(const HttpExchange& exchange, const HttpOptions& options) {
   const long code = exchange.status;
-  const std::string response = Clean(exchange.response, options);
-  const auto make = [&](Code kind, Disposition disposition, std::string_view remark = "") {
-    return Status(kind, disposition,
-                  StrCat(options.endpoint.ToString(), " answered ", code, remark,
-                         response.empty() ? "" : ": ", response))
-        .WithNative(StrCat("HTTP ", code));
-  };
   if (code >= 200 && code < 300) return Status::Ok();
-  if (code == 401 || code == 407) {
-    return make(Code::kPermission, Disposition::kSinkDown)
-        .WithHint("check the user and password, the bearer token or the secret of this sink");
-  }
-  if ((code == 429 || code == 503) && exchange.retry_after) {
-    return make(Code::kUnavailable, Disposition::kSinkDown,
-                StrCat(", to be left alone for ", base::FormatDuration(*exchange.retry_after)))
-        .WithRetryAfter(*exchange.retry_after);
-  }
-  if (code == 408 || code == 425 || code == 429 || code >= 500) {
-    Status status = make(Code::kUnavailable, Disposition::kRetry);
-    return exchange.retry_after ? std::move(status).WithRetryAfter(*exchange.retry_after) : status;
-  }
-  if (code >= 300 && code < 400) {
-    return make(Code::kRejected, Disposition::kPermanent, ", and redirects are not followed")
-        .WithHint("put the final URL into the sink's address");
-  }
-  if (code == 410) {
-    return make(Code::kRejected, Disposition::kSinkDown, ", it wants no more messages")
-        .WithHint("the endpoint is gone for good: remove this sink or change its address");
-  }
+  const HttpVerdict verdict = VerdictOf(exchange, options);
+  const std::string response = Clean(exchange.response, options);
+  const bool own_fault = verdict == HttpVerdict::kMessage ||
+                         (verdict == HttpVerdict::kRetry && CodeOf(code) != Code::kUnavailable);
   const bool wants_tls = code == 400 && options.url.starts_with("http:") && AsksForTls(response);
-  return make(Code::kRejected, Disposition::kPermanent)
-      .WithHint(wants_tls ? "the server speaks TLS at this port: write https:" : "");
+  Status status = Status(own_fault ? Code::kRejected : CodeOf(code), DispositionOf(verdict),
+                         StrCat(options.endpoint.ToString(), " answered ", code,
+                                Remark(exchange, verdict), response.empty() ? "" : ": ", response))
+                      .WithNative(StrCat("HTTP ", code))
+                      .WithHint(std::string(wants_tls                       ? kWriteHttps
+                                            : verdict == HttpVerdict::kDown ? DownHint(code)
+                                                                            : ""));
+  const auto wait = WaitFor(exchange, verdict);
+  return wait ? std::move(status).WithRetryAfter(*wait) : status;
 }
 
 Status ClassifyTransport(const HttpExchange& exchange, const HttpOptions& options) {
@@ -122,12 +183,14 @@ Status ClassifyTransport(const HttpExchange& exchange, const HttpOptions& option
 
 }  // namespace
 
+Status AddressNotAllowed(const HttpOptions& options) {
+  return Status(Code::kPermission, Disposition::kSinkDown,
+                StrCat(options.endpoint.ToString(), ": address not allowed"))
+      .WithHint("allow private addresses with outbox.allow=CIDR,CIDR");
+}
+
 Status ClassifyExchange(const HttpExchange& exchange, const HttpOptions& options) {
-  if (exchange.blocked) {
-    return Status(Code::kPermission, Disposition::kSinkDown,
-                  StrCat(options.endpoint.ToString(), ": address not allowed"))
-        .WithHint("allow private addresses with outbox.allow=CIDR,CIDR");
-  }
+  if (exchange.blocked) return AddressNotAllowed(options);
   // A refusal needs no more than its first line; for a confirmation the answer must be whole.
   const bool whole = exchange.code == CURLE_OK || exchange.cut_off;
   if (exchange.status >= 300 || (exchange.status >= 200 && whole)) {

@@ -23,11 +23,20 @@ struct HttpExchange {
   std::optional<std::chrono::milliseconds> retry_after = {};
 };
 
-// OK for a complete answer 2xx, and for nothing else. Waiting helps (retry): 408, 425, 429, 5xx.
-// Nothing helps (permanent): 3xx, other 4xx. The destination is down: nothing was sent; its address
-// is not allowed; it asks to be left alone for a while (429 and 503 with Retry-After) or for good
-// (410); it refuses our credentials (401, 407); it can not prove who it is. In doubt: the request
-// was sent and no whole answer came.
+// OK for a complete answer 2xx, and for nothing else. What other answers mean, unless
+// options.verdicts says otherwise:
+//
+//   the destination is down: 3xx, 401, 403, 404, 405, 407, 410, and 429 and 503 with Retry-After
+//   waiting may help (retry): 408, 425, 429, 5xx
+//   the message is refused (permanent): other 4xx
+//
+// Without an answer the destination is down when nothing was sent, its address is not allowed, or
+// it cannot prove who it is. A request that was sent and not answered in whole is in doubt.
+//
+// A refusal of the message itself has Code::kRejected, also when a verdict says to retry it.
 Status ClassifyExchange(const HttpExchange& exchange, const HttpOptions& options);
+
+// Of a destination none of whose addresses the guard allows.
+Status AddressNotAllowed(const HttpOptions& options);
 
 }  // namespace outbox::sink

@@ -1,62 +1,59 @@
-// Client: many requests in flight on kept-alive connections, driven by the thread that calls it.
+// Client: the requests of all calls of a sink. Each call waits for its own answer, and connections
+// are shared by all.
 //
-// Threads: used by one at a time.
+// A server that asks to be left alone for a while (429 or 503 with Retry-After) gets no request of
+// any call before the time is over.
+//
+// Threads: all methods may be called from any thread.
 #pragma once
 
-#include <curl/curl.h>
-
-#include <cstddef>
-#include <functional>
+#include <chrono>
+#include <list>
 #include <memory>
-#include <optional>
-#include <span>
-#include <vector>
+#include <mutex>
+#include <thread>
 
-#include "base/handle.h"
 #include "outbox/deadline.h"
 #include "outbox/status.h"
+#include "sink/http/event_loop.h"
 #include "sink/http/options.h"
 #include "sink/http/request.h"
-#include "sink/http/transfer.h"
 
 namespace outbox::sink {
 
 class Client {
  public:
-  // At most `slots` requests are in flight. `options` outlives it.
-  Client(const HttpOptions& options, std::size_t slots);
+  explicit Client(std::shared_ptr<const HttpOptions> options);
+  // Closes.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Sends make(0), make(1), …, one for each of `results`, and writes what became of them. When the
-  // destination turns out to be down, or the deadline comes, no more are started and those not
-  // started are kSinkDown; if none was, `results` is left as it is.
-  void Send(const std::function<HttpRequest(std::size_t)>& make, std::span<Status> results,
-            Deadline deadline);
+  // What became of `request`. One that was not sent is kSinkDown with Code::kNotAttempted.
+  Status Send(HttpRequest request, Deadline deadline);
 
-  // False after a failure of curl itself: to be thrown away.
-  bool usable() const { return usable_; }
+  // Ends the connections and gives up what is in flight. Send opens new ones.
+  void Close(Deadline deadline) noexcept;
 
  private:
-  // Forgets all connections. Nothing is in flight.
-  void Reconnect();
-  bool Start(std::size_t index, HttpRequest request, Deadline deadline);
-  // Settles the requests that are done. False when there was none.
-  bool Collect(std::span<Status> results);
-  void Settle(Transfer& transfer, CURLcode code, std::span<Status> results);
-  void GiveUp(std::span<Status> results);
+  struct Running {
+    std::shared_ptr<EventLoop> loop;
+    std::thread thread;
+  };
 
-  const HttpOptions& options_;
-  const std::size_t slots_;
-  base::UniqueHandle<CURLM, curl_multi_cleanup> multi_;
-  std::vector<std::unique_ptr<Transfer>> idle_;
-  std::vector<std::unique_ptr<Transfer>> in_flight_;
-  std::optional<Status> down_;
-  bool usable_ = true;
-  // A request has timed out, and its connection may be one that others share and that has stopped
-  // answering: curl ends the request and keeps the connection. No more are started on it.
-  bool suspect_ = false;
+  // Why nothing may be sent now; OK otherwise.
+  Status Held();
+  void Hold(const Answer& answer);
+  // A loop that takes requests; another one than `refused`, which does not.
+  Result<std::shared_ptr<EventLoop>> Current(const std::shared_ptr<EventLoop>& refused);
+
+  const std::shared_ptr<const HttpOptions> options_;
+
+  std::mutex mutex_;  // guards everything below
+  // The last takes requests; those before it answer what they have.
+  std::list<Running> loops_;
+  std::chrono::steady_clock::time_point held_until_{};
+  Status held_by_;
 };
 
 }  // namespace outbox::sink

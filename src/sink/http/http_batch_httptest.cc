@@ -45,7 +45,7 @@ class HttpBatch : public ::testing::Test {
 };
 
 TEST_F(HttpBatch, ARefusedMessageTakesNoOthersAlong) {
-  for (const int status : {400, 404, 413, 422}) {
+  for (const int status : {400, 409, 413, 422}) {
     Answer([status](const HttpServer::Request& request) {
       const bool bad = request.body.find("BAD") != std::string::npos;
       return Reply{.status = bad ? status : 200};
@@ -95,32 +95,58 @@ TEST_F(HttpBatch, KeepsWithinItsBytes) {
   EXPECT_LT(server_->requests().size(), 10u);
 }
 
-TEST_F(HttpBatch, WithoutTimeToFindTheBadOneAllAreRetried) {
+TEST_F(HttpBatch, WhatTheTimeDoesNotSufficeForIsNotCharged) {
   Answer([](const HttpServer::Request& request) {
     if (EventsIn(request) < 8) return Reply{.ending = HttpServer::Ending::kHang};
     return Reply{.status = 400};
   });
-  for (const Status& status : PublishAll(*Batching(), SomeMessages(8), std::chrono::seconds(5))) {
-    EXPECT_THAT(status.disposition(), ::testing::AnyOf(Disposition::kRetry, Disposition::kInDoubt))
-        << status.ToString();
+  const auto results = PublishAll(*Batching(), SomeMessages(8), std::chrono::seconds(5));
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(results[i].disposition(), Disposition::kInDoubt) << results[i].ToString();
+  }
+  for (std::size_t i = 4; i < 8; ++i) {
+    EXPECT_EQ(results[i].code(), Code::kNotAttempted) << results[i].ToString();
   }
 }
 
 TEST_F(HttpBatch, AnOutageWhileItIsHalvedIsNoMessagesFault) {
   Answer([](const HttpServer::Request& request) {
-    const std::size_t events = EventsIn(request);
-    return Reply{.status = events == 2 || events == 3 ? 400 : 401, .body = "whose?"};
+    return Reply{.status = EventsIn(request) == 1 ? 401 : 400, .body = "whose?"};
   });
-  // Of both requests one is refused; the other, of a single message, meets the outage.
-  std::vector<Message> messages = SomeMessages(3);
-  messages[2].payload = "\"" + std::string(2000, 'x') + "\"";
-  const auto results = PublishAll(*Batching("&outbox.batch_bytes=2000"), messages);
-  for (const Status& status : results) {
-    EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
-    EXPECT_EQ(status.native(), "HTTP 401");
+  const auto results = PublishAll(*Batching(), SomeMessages(3));
+  EXPECT_EQ(results[0].disposition(), Disposition::kSinkDown) << results[0].ToString();
+  EXPECT_EQ(results[0].native(), "HTTP 401");
+  EXPECT_THAT(results[0].message(), HasSubstr("whose?"));
+  EXPECT_EQ(results[1].code(), Code::kNotAttempted);
+  EXPECT_EQ(results[2].code(), Code::kNotAttempted);
+  EXPECT_EQ(server_->requests().size(), 2u);
+}
+
+TEST_F(HttpBatch, AnAddressThatIsWrongKillsNoMessage) {
+  for (const int status : {301, 401, 403, 404, 410}) {
+    Answer([status](const HttpServer::Request&) { return Reply{.status = status}; });
+    for (const Status& result : PublishAll(*Batching(), SomeMessages(20))) {
+      EXPECT_EQ(result.disposition(), Disposition::kSinkDown) << result.ToString();
+    }
+    EXPECT_EQ(server_->requests().size(), 1u);
   }
-  EXPECT_THAT(results[2].message(), HasSubstr("whose?"));
-  EXPECT_THAT(results[0].message(), Not(HasSubstr("whose?")));
+}
+
+TEST_F(HttpBatch, FindsTheMessageThatAVerdictIsAbout) {
+  const std::vector<std::pair<std::string, Disposition>> cases{
+      {"404:message", Disposition::kPermanent}, {"404:retry", Disposition::kRetry}};
+  for (const auto& [verdict, disposition] : cases) {
+    Answer([](const HttpServer::Request& request) {
+      return Reply{.status = request.body.find("BAD") != std::string::npos ? 404 : 200};
+    });
+    std::vector<Message> messages = SomeMessages(20);
+    messages[7].payload = R"({"is":"BAD"})";
+    const auto results = PublishAll(*Batching("&outbox.verdicts=" + verdict), messages);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      EXPECT_EQ(results[i].disposition(), i == 7 ? disposition : Disposition::kNone)
+          << i << ": " << results[i].ToString();
+    }
+  }
 }
 
 TEST_F(HttpBatch, TellsNoMessageWhatTheServerSaidOfOthers) {

@@ -28,14 +28,15 @@ TEST(HttpClassify, OnlyA2xxIsSuccess) {
     Code code;
   };
   for (const Case& c : {
-           Case{301, Disposition::kPermanent, Code::kRejected},
-           Case{302, Disposition::kPermanent, Code::kRejected},
-           Case{304, Disposition::kPermanent, Code::kRejected},
-           Case{308, Disposition::kPermanent, Code::kRejected},
+           Case{301, Disposition::kSinkDown, Code::kRejected},
+           Case{302, Disposition::kSinkDown, Code::kRejected},
+           Case{304, Disposition::kSinkDown, Code::kRejected},
+           Case{308, Disposition::kSinkDown, Code::kRejected},
            Case{400, Disposition::kPermanent, Code::kRejected},
            Case{401, Disposition::kSinkDown, Code::kPermission},
-           Case{403, Disposition::kPermanent, Code::kRejected},
-           Case{404, Disposition::kPermanent, Code::kRejected},
+           Case{403, Disposition::kSinkDown, Code::kPermission},
+           Case{404, Disposition::kSinkDown, Code::kNotFound},
+           Case{405, Disposition::kSinkDown, Code::kRejected},
            Case{407, Disposition::kSinkDown, Code::kPermission},
            Case{408, Disposition::kRetry, Code::kUnavailable},
            Case{410, Disposition::kSinkDown, Code::kRejected},
@@ -55,7 +56,28 @@ TEST(HttpClassify, OnlyA2xxIsSuccess) {
     EXPECT_THAT(result.message(), HasSubstr(": why"));
   }
   EXPECT_THAT(Answered(301).message(), HasSubstr("redirects are not followed"));
-  EXPECT_THAT(Answered(410).hint(), HasSubstr("remove this sink"));
+  EXPECT_THAT(Answered(410).hint(), HasSubstr("Remove this sink"));
+  EXPECT_EQ(Answered(410).retry_after(), std::chrono::hours(24));
+  EXPECT_THAT(Answered(404).hint(), HasSubstr("outbox.verdicts=404:message"));
+}
+
+TEST(HttpClassify, AVerdictOfTheOptionsComesFirst) {
+  struct Case {
+    HttpVerdict verdict;
+    Disposition disposition;
+  };
+  for (const Case& c : {Case{HttpVerdict::kMessage, Disposition::kPermanent},
+                        Case{HttpVerdict::kRetry, Disposition::kRetry},
+                        Case{HttpVerdict::kDown, Disposition::kSinkDown}}) {
+    for (const long status : {301, 401, 404, 410, 422, 429, 500}) {
+      HttpOptions options = Options();
+      options.verdicts[status] = c.verdict;
+      const Status result = ClassifyExchange({.status = status, .sent = true}, options);
+      EXPECT_EQ(result.disposition(), c.disposition) << result.ToString();
+      EXPECT_EQ(ClassifyExchange({.status = 400, .sent = true}, options).disposition(),
+                Disposition::kPermanent);
+    }
+  }
 }
 
 TEST(HttpClassify, WithoutAnAnswerItMattersWhetherAnythingWasSent) {

@@ -96,6 +96,17 @@ TEST(HttpOptions, RefusesWhatItCanNotDo) {
                            "https://h/?outbox.body=cloudy",
                            "https://h/?outbox.batch=true&outbox.body=plain",
                            "https://h/?outbox.concurrency=0",
+                           "https://h/?outbox.verdicts=404",
+                           "https://h/?outbox.verdicts=404:",
+                           "https://h/?outbox.verdicts=404:dead",
+                           "https://h/?outbox.verdicts=:retry",
+                           "https://h/?outbox.verdicts=4xx:retry",
+                           "https://h/?outbox.verdicts=200:retry",
+                           "https://h/?outbox.verdicts=600:retry",
+                           "https://h/?outbox.verdicts=404:retry,",
+                           "https://h/?outbox.verdicts=404:retry,404:down",
+                           "https://user:@h/",
+                           "https://:@h/",
                            "https://h/?outbox.secret=short",
                            "https://h/?outbox.secret2=whsec_AAAA",
                            "https://h/?outbox.allow=10.0.0.0/99",
@@ -122,6 +133,43 @@ TEST(HttpOptions, RefusesWhatItCanNotDo) {
                            "https://u:p@h/?outbox.password=q"}) {
     EXPECT_THAT(Read(text), HasCode(Code::kInvalidArgument)) << text;
   }
+}
+
+TEST(HttpOptions, ReadsVerdicts) {
+  const auto options = Read("https://h/?outbox.verdicts=404:message,403:retry,500:down");
+  ASSERT_OK(options);
+  EXPECT_EQ(options->verdicts, (std::map<long, HttpVerdict>{{403, HttpVerdict::kRetry},
+                                                            {404, HttpVerdict::kMessage},
+                                                            {500, HttpVerdict::kDown}}));
+  const Status wrong = Read("https://h/?outbox.verdicts=404:dead,twelve:retry").error();
+  EXPECT_THAT(wrong.message(), HasSubstr("outbox.verdicts: '404:dead' does not end with one of "
+                                         "message, retry, down"));
+  EXPECT_THAT(wrong.message(), HasSubstr("'twelve:retry' does not begin with a status between 300 "
+                                         "and 599"));
+  EXPECT_THAT(wrong.hint(), HasSubstr("outbox.verdicts=404:message,422:retry"));
+}
+
+TEST(HttpOptions, TheBodyHasTheWordsOfOtherSinks) {
+  using message::BodyFormat;
+  const auto body = [](const std::string& word) {
+    return Read("https://h/?outbox.body=" + word).value().body;
+  };
+  EXPECT_EQ(body("plain").format, BodyFormat::kPlain);
+  EXPECT_EQ(body("envelope").format, BodyFormat::kEnvelope);
+  EXPECT_EQ(body("cloudevents").format, BodyFormat::kCloudEvents);
+  EXPECT_EQ(body("structured").format, BodyFormat::kCloudEvents);
+  EXPECT_FALSE(body("plain").binary);
+  EXPECT_TRUE(body("binary").binary);
+  EXPECT_THAT(Read("https://h/?outbox.body=cloudy").error().message(),
+              HasSubstr("outbox.body: 'cloudy' is not one of plain, envelope, cloudevents, binary, "
+                        "structured"));
+}
+
+TEST(HttpOptions, AnEmptyPasswordNamesItsRemedy) {
+  const Status status = Read("https://user:@h/").error();
+  EXPECT_THAT(status.message(), HasSubstr("the password in the address is empty"));
+  EXPECT_THAT(status.hint(), HasSubstr("outbox.password_env"));
+  EXPECT_OK(Read("https://user@h/"));
 }
 
 TEST(HttpOptions, ReadsHeadersAndTheProxyFromTheEnvironmentAndFromFiles) {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <ctime>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -73,11 +72,12 @@ TEST_F(HttpOutcomes, FollowTheStatus) {
     EXPECT_OK(PublishOne(*At(path)));
   }
   const std::vector<std::pair<const char*, Disposition>> cases{
-      {"/moved", Disposition::kPermanent}, {"/400", Disposition::kPermanent},
-      {"/401", Disposition::kSinkDown},    {"/404", Disposition::kPermanent},
-      {"/408", Disposition::kRetry},       {"/410", Disposition::kSinkDown},
-      {"/425", Disposition::kRetry},       {"/429", Disposition::kRetry},
-      {"/500", Disposition::kRetry},       {"/502", Disposition::kRetry}};
+      {"/moved", Disposition::kSinkDown}, {"/400", Disposition::kPermanent},
+      {"/401", Disposition::kSinkDown},   {"/403", Disposition::kSinkDown},
+      {"/404", Disposition::kSinkDown},   {"/408", Disposition::kRetry},
+      {"/413", Disposition::kPermanent},  {"/422", Disposition::kPermanent},
+      {"/425", Disposition::kRetry},      {"/429", Disposition::kRetry},
+      {"/500", Disposition::kRetry},      {"/502", Disposition::kRetry}};
   for (const auto& [path, disposition] : cases) {
     const Status status = PublishOne(*At(path));
     EXPECT_EQ(status.disposition(), disposition) << path << ": " << status.ToString();
@@ -107,21 +107,44 @@ TEST_F(HttpOutcomes, RetryAfterIsTakenInSecondsAndAsADate) {
   EXPECT_EQ(PublishOne(*At("/never")).retry_after(), std::chrono::hours(24));
 }
 
-TEST_F(HttpOutcomes, AServerThatAsksToBeLeftAloneGetsNoMoreOfTheCall) {
-  const auto results = PublishAll(*At("/busy", "&outbox.concurrency=1"), SomeMessages(5));
-  for (const Status& status : results) {
+TEST_F(HttpOutcomes, AServerThatAsksToBeLeftAloneGetsNoMoreOfAnyCall) {
+  const auto sink = At("/busy", "&outbox.concurrency=1");
+  for (int call = 0; call < 5; ++call) {
+    const Status status = PublishOne(*sink);
     EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
-    EXPECT_EQ(status.retry_after(), seconds(120));
+    ASSERT_TRUE(status.retry_after());
+    EXPECT_LE(*status.retry_after(), seconds(120));
+    EXPECT_GT(*status.retry_after(), seconds(0));
+    EXPECT_EQ(status.native(), "HTTP 429");
+    EXPECT_EQ(status.code(), call == 0 ? Code::kUnavailable : Code::kNotAttempted);
   }
   EXPECT_EQ(server_->requests().size(), 1u);
+  // Another sink is another destination.
+  EXPECT_OK(PublishOne(*At("/ok")));
 }
 
-TEST_F(HttpOutcomes, AnEndpointThatIsGoneGetsNoMoreAndKillsNoMessage) {
-  for (const Status& status : PublishAll(*At("/410", "&outbox.concurrency=1"), SomeMessages(5))) {
+TEST_F(HttpOutcomes, AnEndpointThatIsGoneIsAskedOnceADayAndKillsNoMessage) {
+  const auto sink = At("/410");
+  for (int call = 0; call < 2; ++call) {
+    const Status status = PublishOne(*sink);
     EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
-    EXPECT_THAT(status.message(), HasSubstr("answered 410, it wants no more messages"));
+    EXPECT_THAT(status.message(), HasSubstr("answered 410, it is gone and wants no more messages"));
+    EXPECT_EQ(status.retry_after(), std::chrono::hours(24));
   }
-  EXPECT_EQ(server_->requests().size(), 1u);
+  EXPECT_EQ(server_->requests().size(), 2u) << "an operator may have it tried at any time";
+}
+
+TEST_F(HttpOutcomes, AnAnswerMeansWhatTheVerdictsSay) {
+  const std::string verdicts = "&outbox.verdicts=404:message,403:retry,422:retry,500:down";
+  EXPECT_EQ(PublishOne(*At("/404", verdicts)).disposition(), Disposition::kPermanent);
+  EXPECT_EQ(PublishOne(*At("/403", verdicts)).disposition(), Disposition::kRetry);
+  EXPECT_EQ(PublishOne(*At("/422", verdicts)).disposition(), Disposition::kRetry);
+  EXPECT_EQ(PublishOne(*At("/500", verdicts)).disposition(), Disposition::kSinkDown);
+  EXPECT_EQ(PublishOne(*At("/401", verdicts)).disposition(), Disposition::kSinkDown);
+  EXPECT_EQ(PublishOne(*At("/502", verdicts)).disposition(), Disposition::kRetry);
+  const auto busy = At("/busy", "&outbox.verdicts=429:retry");
+  EXPECT_EQ(PublishOne(*busy).disposition(), Disposition::kRetry);
+  EXPECT_EQ(PublishOne(*busy).retry_after(), seconds(120)) << "of its message only";
 }
 
 TEST_F(HttpOutcomes, WhatWasSentAndNotAnsweredIsInDoubt) {
@@ -203,40 +226,13 @@ TEST_F(HttpOutcomes, AnUnknownNameIsASinkThatIsDown) {
 
 TEST_F(HttpOutcomes, ManyMessagesShareAFewConnections) {
   const auto sink = At("/ok", "&outbox.concurrency=8");
-  EXPECT_EQ(sink->traits().batch_max, 64u);
+  EXPECT_EQ(sink->traits().batch_max, 1u);
+  EXPECT_EQ(sink->traits().concurrency, 8u);
   for (int round = 0; round < 3; ++round) {
     for (const Status& status : PublishAll(*sink, SomeMessages(100))) EXPECT_OK(status);
   }
   EXPECT_EQ(server_->requests().size(), 300u);
   EXPECT_LE(server_->connections(), 8u);
-}
-
-TEST_F(HttpOutcomes, RequestsAreInFlightTogether) {
-  // Each is answered only when all have come.
-  std::atomic<int> waiting = 0;
-  const auto server = HttpServer::Start({.handler = [&](const HttpServer::Request&) {
-    ++waiting;
-    const bool all = outbox::testing::WaitFor([&] { return waiting >= 16; }, seconds(20));
-    return Reply{.status = all ? 200 : 500};
-  }});
-  const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=16&", kAllow));
-  const auto publish = [&] { return PublishAll(*sink, SomeMessages(8)); };
-  ASSERT_EQ(sink->traits().concurrency, 2U);
-  auto beside = std::async(std::launch::async, publish);
-  for (const Status& status : publish()) EXPECT_OK(status);
-  for (const Status& status : beside.get()) EXPECT_OK(status);
-}
-
-TEST_F(HttpOutcomes, OneCallUsesAllThereAreWhenTheyAreFew) {
-  std::atomic<int> waiting = 0;
-  const auto server = HttpServer::Start({.handler = [&](const HttpServer::Request&) {
-    ++waiting;
-    const bool all = outbox::testing::WaitFor([&] { return waiting >= 15; }, seconds(20));
-    return Reply{.status = all ? 200 : 500};
-  }});
-  const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=15&", kAllow));
-  ASSERT_EQ(sink->traits().concurrency, 1U);
-  for (const Status& status : PublishAll(*sink, SomeMessages(15))) EXPECT_OK(status);
 }
 
 TEST_F(HttpOutcomes, TheRequestIsWhatTheAddressSays) {
@@ -262,15 +258,16 @@ TEST_F(HttpOutcomes, TheRequestIsWhatTheAddressSays) {
 
 TEST_F(HttpOutcomes, MessagesNotSentAreNotToldWhatTheServerSaidOfOthers) {
   const auto server = HttpServer::Start({.handler = [](const HttpServer::Request& request) {
-    return Reply{.status = 401, .body = "whose is " + request.body};
+    return Reply{
+        .status = 503, .headers = {{"Retry-After", "600"}}, .body = "whose is " + request.body};
   }});
   const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=1&", kAllow));
   const auto results = PublishAll(*sink, SomeMessages(5));
   EXPECT_EQ(server->requests().size(), 1u);
-  EXPECT_THAT(results[0].message(), HasSubstr("answered 401: whose is"));
+  EXPECT_THAT(results[0].message(), HasSubstr(": whose is"));
   for (std::size_t i = 1; i < results.size(); ++i) {
-    EXPECT_EQ(results[i].code(), Code::kPermission);
-    EXPECT_THAT(results[i].message(), HasSubstr("answered 401"));
+    EXPECT_EQ(results[i].code(), Code::kNotAttempted);
+    EXPECT_THAT(results[i].message(), HasSubstr("answered 503, to be left alone for 10m"));
     EXPECT_THAT(results[i].message(), Not(HasSubstr("whose is")));
   }
 }
@@ -297,6 +294,7 @@ TEST_F(HttpOutcomes, HeadersThatGrewTooLargeAreNotSent) {
 TEST_F(HttpOutcomes, ABatchIsOneRequest) {
   const auto sink = At("/ok", "&outbox.batch=true&outbox.batch_max=50&outbox.bearer=t0ken");
   EXPECT_EQ(sink->traits().batch_max, 50u);
+  EXPECT_EQ(sink->traits().concurrency, 64u);
   for (const Status& status : PublishAll(*sink, SomeMessages(50))) EXPECT_OK(status);
   ASSERT_EQ(server_->requests().size(), 1u);
   const auto request = server_->requests()[0];

@@ -42,7 +42,7 @@ TEST(HttpRequest, StructuredIsACloudEvent) {
 
 TEST(HttpRequest, BinaryHasItsAttributesInEncodedHeaders) {
   HttpOptions options;
-  options.body = HttpBody::kBinary;
+  options.body = {.format = message::BodyFormat::kPlain, .binary = true};
   Message message = Make();
   message.aggregate_id = "Euro \"€\" 100%\n";
   const HttpRequest request = MakeHttpRequest(options, message, kNow);
@@ -57,9 +57,9 @@ TEST(HttpRequest, BinaryHasItsAttributesInEncodedHeaders) {
 
 TEST(HttpRequest, PlainAndEnvelope) {
   HttpOptions options;
-  options.body = HttpBody::kPlain;
+  options.body = {.format = message::BodyFormat::kPlain};
   EXPECT_EQ(MakeHttpRequest(options, Make(), kNow).body, Make().payload);
-  options.body = HttpBody::kEnvelope;
+  options.body = {.format = message::BodyFormat::kEnvelope};
   const auto envelope = nlohmann::json::parse(MakeHttpRequest(options, Make(), kNow).body);
   EXPECT_EQ(envelope.at("messageId"), Make().id.ToString());
 }

@@ -3,84 +3,59 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 #include "sink/http/batch.h"
+#include "sink/http/classify_error.h"
 #include "sink/http/client.h"
 #include "sink/http/request.h"
+#include "sink/net/resolve.h"
 
 namespace outbox::sink {
 namespace {
 
-// Enough to keep all slots busy, and few enough to be done within a deadline when the server is
-// slow.
-constexpr std::size_t kMessagesPerSlot = 8;
-constexpr std::size_t kMessagesMax = 1000;
-// From so many requests in flight on they keep two threads busy, half of them each: one call starts
-// its first requests while the other waits for its last answers.
-constexpr std::size_t kWorthTwoCalls = 16;
-
-std::size_t Calls(const HttpOptions& options) {
-  return !options.batch && options.concurrency >= kWorthTwoCalls ? 2 : 1;
-}
-
 class HttpSink final : public Sink {
  public:
   explicit HttpSink(HttpOptions options)
-      : options_(std::move(options)),
-        calls_(Calls(options_)),
-        slots_(options_.concurrency / calls_) {}
+      : options_(std::make_shared<const HttpOptions>(std::move(options))), client_(options_) {}
 
   std::string_view name() const noexcept override { return "http"; }
 
   SinkTraits traits() const noexcept override {
-    const std::size_t batch_max =
-        options_.batch ? options_.batch_max : std::min(kMessagesMax, slots_ * kMessagesPerSlot);
-    return {.batch_max = batch_max, .concurrency = calls_};
+    return {.batch_max = options_->batch ? options_->batch_max : 1,
+            .concurrency = options_->concurrency};
   }
 
-  // There is nothing to ask a web server but to take a message.
-  Status Open(Deadline) override { return Status::Ok(); }
+  // There is nothing to ask a web server but to take a message. Where it is can be asked.
+  Status Open(Deadline deadline) override {
+    // Behind a proxy the proxy resolves, and connects.
+    if (!options_->proxy.empty() || options_->resolve) return Status::Ok();
+    OUTBOX_ASSIGN_OR_RETURN(const auto addresses, Resolve(options_->endpoint, deadline));
+    const bool allowed =
+        std::any_of(addresses.begin(), addresses.end(), [&](const Address& address) {
+          return options_->guard.Allows(reinterpret_cast<const sockaddr&>(address.storage));
+        });
+    return allowed ? Status::Ok() : AddressNotAllowed(*options_);
+  }
 
   void Publish(std::span<const Message> batch, std::span<Status> results,
                Deadline deadline) override {
     if (batch.empty()) return;
-    std::unique_ptr<Client> client = Borrow();
-    if (options_.batch) {
-      SendBatch(*client, options_, batch, results, deadline);
-    } else {
-      client->Send([&](std::size_t i) { return MakeHttpRequest(options_, batch[i], Now()); },
-                   results, deadline);
+    if (options_->batch) {
+      SendBatch(client_, *options_, batch, results, deadline);
+      return;
     }
-    if (client->usable()) Return(std::move(client));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      results[i] = client_.Send(MakeHttpRequest(*options_, batch[i], Now()), deadline);
+      if (results[i].disposition() == Disposition::kSinkDown) return;
+    }
   }
 
-  void Close(Deadline) noexcept override {
-    const std::lock_guard lock(mutex_);
-    idle_.clear();
-  }
+  void Close(Deadline deadline) noexcept override { client_.Close(deadline); }
 
  private:
-  std::unique_ptr<Client> Borrow() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::make_unique<Client>(options_, slots_);
-    auto client = std::move(idle_.back());
-    idle_.pop_back();
-    return client;
-  }
-
-  void Return(std::unique_ptr<Client> client) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < calls_) idle_.push_back(std::move(client));
-  }
-
-  const HttpOptions options_;
-  const std::size_t calls_;  // at a time
-  const std::size_t slots_;  // of each
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Client>> idle_;  // guarded by mutex_
+  const std::shared_ptr<const HttpOptions> options_;
+  Client client_;
 };
 
 }  // namespace

@@ -4,11 +4,13 @@
 // server has done by then is its own affair; after a broken connection or a time-out the message is
 // sent again with the same webhook-id. Requests run side by side and may arrive in any order.
 //
-// Connections are kept and used again by later calls. Private addresses are refused unless allowed
-// (address_guard.h). Redirects are not followed. docs/reference/sinks/http.md has the options.
+// A call sends one message, or one batch, and returns when that is answered: a slow answer keeps no
+// other message waiting. Connections are shared by all calls (client.h) and used again by later
+// ones. Private addresses are refused unless allowed (address_guard.h). Redirects are not followed.
+// docs/reference/sinks/http.md has the options.
 //
-// Threads: Publish by up to two threads at a time, each on connections of its own; calls that were
-// abandoned may still be running beside them.
+// Threads: Publish by as many as options.concurrency says, all on one thread of the sink's own that
+// drives their requests. It starts with the first Publish and ends with Close.
 #pragma once
 
 #include <memory>

@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <functional>
+#include <future>
 
 #include "base/text.h"
 #include "sink/http/http_test_sink.h"
@@ -196,6 +197,34 @@ TEST_F(Http2, ACallThatIsGivenUpLeavesNoFrozenConnectionBehind) {
   const Status last = PublishAll(*sink, {messages[2]})[0];
   EXPECT_EQ(last.disposition(), Disposition::kPermanent) << last.ToString();
   EXPECT_THAT(last.message(), HasSubstr("0 wasted."));
+}
+
+// Message 1 is never answered, message 2 when message 3 has come over another connection.
+TEST_F(Http2, AfterATimeoutOthersMayStillBeAnsweredAndNewOnesStartAtOnce) {
+  OUTBOX_REQUIRE_PROGRAM("node");
+  Start(R"(
+    const message = request.headers['outbox-seq'];
+    if (message == '1') global.first = connection;
+    if (message == '2') global.slow = {response, connection};
+    if (message != '3') return;
+    const answer = () => {
+      if (!global.slow) return setTimeout(answer, 10);
+      response.writeHead(418);
+      response.end('slow shared ' + (global.slow.connection == global.first) +
+                   ', new shares ' + (connection == global.first) + '.');
+      global.slow.response.end();
+    };
+    answer();)");
+  const auto sink = At("/", "&outbox.timeout=2m");
+  const auto messages = SomeMessages(3);
+  auto slow = std::async(std::launch::async, [&] {
+    return PublishAll(*sink, {messages[1]}, 2 * outbox::testing::kPatience)[0];
+  });
+  Await([&] { return PublishAll(*sink, {messages[0]}, std::chrono::seconds(5))[0]; },
+        Disposition::kInDoubt);
+  const Status last = PublishAll(*sink, {messages[2]}, outbox::testing::kPatience)[0];
+  EXPECT_THAT(last.message(), HasSubstr("slow shared true, new shares false."));
+  EXPECT_OK(slow.get());
 }
 
 // The first is answered when all others have been.

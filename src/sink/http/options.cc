@@ -3,6 +3,8 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 
 #include "base/handle.h"
@@ -26,6 +28,7 @@ constexpr std::size_t kBatchBytesMax = 100'000'000;
 // Shorter ones are words and numbers, and hiding them would make a text unreadable.
 constexpr std::size_t kHiddenSegmentMin = 9;
 constexpr std::size_t kHiddenValueMin = 4;
+constexpr std::size_t kShownBytesMax = 40;
 constexpr milliseconds kWaitMin{10};
 constexpr milliseconds kWaitMax = std::chrono::minutes(10);
 
@@ -37,6 +40,13 @@ std::string UrlPart(CURLU* url, CURLUPart part, unsigned flags = 0) {
   if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
   const CurlText owned(text);
   return owned.get();
+}
+
+bool HasPart(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return false;
+  curl_free(text);
+  return true;
 }
 
 bool IsOurs(std::string_view parameter) {
@@ -101,6 +111,9 @@ Status ReadUrl(const SinkUri& uri, HttpOptions& options) {
   if (parsed != CURLUE_OK) return malformed(curl_url_strerror(parsed));
   options.user = UrlPart(url.get(), CURLUPART_USER, CURLU_URLDECODE);
   options.password = UrlPart(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE);
+  if (options.password.empty() && HasPart(url.get(), CURLUPART_PASSWORD)) {
+    return EmptyPassword(uri, "outbox.password");
+  }
   for (const CURLUPart part :
        {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT}) {
     curl_url_set(url.get(), part, nullptr, 0);
@@ -183,18 +196,50 @@ void ReadHeaders(OptionReader& reader, HttpOptions& options) {
   }
 }
 
+constexpr std::array kVerdicts{
+    std::pair<std::string_view, HttpVerdict>{"message", HttpVerdict::kMessage},
+    std::pair<std::string_view, HttpVerdict>{"retry", HttpVerdict::kRetry},
+    std::pair<std::string_view, HttpVerdict>{"down", HttpVerdict::kDown}};
+constexpr long kStatusMin = 300;
+constexpr long kStatusMax = 599;
+
+// "404:message,422:retry"
+void ReadVerdicts(OptionReader& reader, HttpOptions& options) {
+  constexpr std::string_view kName = "outbox.verdicts";
+  const std::string text = reader.Text(kName, "");
+  if (text.empty()) return;
+  for (const std::string& entry : base::Split(text, ',')) {
+    const auto problem = [&](std::string_view what) {
+      reader.AddProblem(kName, StrCat("'", base::CleanError(entry, kShownBytesMax), "' ", what),
+                        "write it like outbox.verdicts=404:message,422:retry");
+    };
+    const std::size_t colon = std::min(entry.find(':'), entry.size());
+    long status = 0;
+    const char* const end = entry.data() + colon;
+    const auto [stopped, error] = std::from_chars(entry.data(), end, status);
+    if (error != std::errc() || stopped != end || status < kStatusMin || status > kStatusMax) {
+      problem(StrCat("does not begin with a status between ", kStatusMin, " and ", kStatusMax));
+      continue;
+    }
+    const std::string_view word = std::string_view(entry).substr(std::min(colon + 1, entry.size()));
+    const auto known = std::find_if(kVerdicts.begin(), kVerdicts.end(),
+                                    [&](const auto& verdict) { return verdict.first == word; });
+    if (known == kVerdicts.end()) {
+      problem("does not end with one of message, retry, down");
+    } else if (!options.verdicts.emplace(status, known->second).second) {
+      problem("names a status a second time");
+    }
+  }
+}
+
 void ReadBody(OptionReader& reader, HttpOptions& options) {
-  options.body = reader.Choice("outbox.body", options.body,
-                               {{"structured", HttpBody::kStructured},
-                                {"binary", HttpBody::kBinary},
-                                {"plain", HttpBody::kPlain},
-                                {"envelope", HttpBody::kEnvelope}});
+  options.body = ReadWebhookBody(reader);
   options.batch = reader.Flag("outbox.batch", false);
   options.batch_max = reader.Number("outbox.batch_max", options.batch_max, 1, kBatchMax);
   options.batch_bytes =
       reader.Number("outbox.batch_bytes", options.batch_bytes, kBatchBytesMin, kBatchBytesMax);
-  if (options.batch && options.body != HttpBody::kStructured) {
-    reader.AddProblem("outbox.batch", "goes only with body=structured");
+  if (options.batch && options.body.format != message::BodyFormat::kCloudEvents) {
+    reader.AddProblem("outbox.batch", "goes only with outbox.body=cloudevents");
   }
 }
 
@@ -235,6 +280,7 @@ Result<HttpOptions> ReadHttpOptions(const SinkUri& uri) {
   ReadHeaders(reader, options);
   ReadBody(reader, options);
   ReadConnection(reader, options);
+  ReadVerdicts(reader, options);
   for (const std::string& parameter : base::Split(uri.query, '&')) {
     if (IsOurs(parameter) && parameter.find('=') == std::string::npos) {
       reader.AddProblem("", "an option has no value");

@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "outbox/message.h"
 #include "outbox/status.h"
 #include "sink/authority.h"
+#include "sink/body_option.h"
 #include "sink/http/address_guard.h"
 #include "sink/http/signature.h"
 #include "sink/net/connect_step.h"
@@ -22,11 +24,11 @@
 
 namespace outbox::sink {
 
-enum class HttpBody : std::uint8_t {
-  kStructured,  // a CloudEvent
-  kBinary,      // the payload, and the CloudEvent's attributes as ce- headers
-  kPlain,       // the payload
-  kEnvelope,    // the payload and its metadata as one JSON object
+// What an answer that is not 2xx means.
+enum class HttpVerdict : std::uint8_t {
+  kMessage,  // this message is refused: dead at once
+  kRetry,    // this message failed now: retried, and dead when its attempts are used up
+  kDown,     // no message's fault: the sink pauses, and no attempt counts
 };
 
 struct HttpOptions {
@@ -38,24 +40,25 @@ struct HttpOptions {
   std::vector<WebhookSecret> secrets = {};  // each signs; two while one replaces the other
   std::vector<std::string> hidden = {};     // never to be shown, whoever repeats it; longest first
 
-  HttpBody body = HttpBody::kStructured;
+  BodyOption body = {.format = message::BodyFormat::kCloudEvents};
   bool batch = false;                   // many messages in one request
   std::size_t batch_max = 100;          // messages in it
   std::size_t batch_bytes = 1'000'000;  // of its body, unless a single message has more
   Headers headers = {};                 // sent with each request
 
-  std::size_t concurrency = 64;               // requests in flight
+  std::size_t concurrency = 64;               // requests in flight, and calls at a time
   std::chrono::milliseconds timeout{15'000};  // of one request, connecting included
   std::chrono::milliseconds connect_timeout{5'000};
   bool http2 = true;  // when an https server offers it
   std::string proxy = {};
+  std::map<long, HttpVerdict> verdicts = {};  // by status, instead of the sink's own
   AddressGuard guard = {};  // not asked when there is a proxy: the proxy connects, not we
   TlsOptions tls = {};      // of https:
 
   // Requests may share a connection.
   bool multiplexed() const { return http2 && url.starts_with("https:"); }
 
-  // Told how a new connection was made, by the thread that publishes.
+  // Told how a new connection was made, by a thread of the sink's and before Publish returns.
   ConnectObserver observer = {};
 
   // For tests: asked before each request, it says where the host's name leads, as

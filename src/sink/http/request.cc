@@ -92,16 +92,6 @@ bool MayProducerSet(const HttpOptions& options, std::string_view name) {
                       [&](const auto& header) { return Lower(header.first) == lower; });
 }
 
-BodyFormat FormatOf(HttpBody body) {
-  switch (body) {
-    case HttpBody::kStructured: return BodyFormat::kCloudEvents;
-    case HttpBody::kEnvelope: return BodyFormat::kEnvelope;
-    case HttpBody::kBinary:
-    case HttpBody::kPlain: return BodyFormat::kPlain;
-  }
-  return BodyFormat::kPlain;
-}
-
 void AddMetadata(const HttpOptions& options, const Message& message, Headers& headers) {
   headers.reserve(message.headers.size() + kHeadersGuess);
   VisitDeliveryHeaders(message, [&](std::string_view name, std::string_view value) {
@@ -113,7 +103,7 @@ void AddMetadata(const HttpOptions& options, const Message& message, Headers& he
           IsTraceContext(name) ? PercentEncode(value, IsPrintable) : EncodeValue(value));
     }
   });
-  if (options.body != HttpBody::kBinary) return;
+  if (!options.body.binary) return;
   for (const auto& [name, value] : message::CloudEventAttributes(message)) {
     headers.emplace_back("ce-" + name, PercentEncode(value, IsPlainInCloudEvents));
   }
@@ -141,7 +131,7 @@ void AddCommon(const HttpOptions& options, std::string_view id, Timestamp now,
 }  // namespace
 
 HttpRequest MakeHttpRequest(const HttpOptions& options, const Message& message, Timestamp now) {
-  const BodyFormat format = FormatOf(options.body);
+  const BodyFormat format = options.body.format;
   HttpRequest request{.body = message::MakeBody(message, format)};
   request.headers.emplace_back("content-type", message::ContentType(format));
   AddMetadata(options, message, request.headers);

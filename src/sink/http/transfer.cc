@@ -33,7 +33,6 @@ Transfer::Transfer(const HttpOptions& options) : options_(options), easy_(curl_e
   curl_easy_setopt(easy, CURLOPT_POST, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, base::StrCat("outboxd/", Version()).c_str());
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_);
-  curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
   SetConnection();
@@ -86,9 +85,8 @@ void Transfer::SetSecurity() {
   }
 }
 
-void Transfer::Prepare(std::size_t index, HttpRequest request, std::chrono::milliseconds timeout) {
+void Transfer::Prepare(HttpRequest request, std::chrono::milliseconds timeout) {
   CURL* const easy = easy_.get();
-  index_ = index;
   response_.clear();
   response_bytes_ = 0;
   cut_off_ = refused_ = permitted_ = connected_ = false;
@@ -115,33 +113,32 @@ void Transfer::Prepare(std::size_t index, HttpRequest request, std::chrono::mill
   }
 }
 
-Status Transfer::Finish(CURLcode code) {
+Answer Transfer::Finish(CURLcode code) {
   CURL* const easy = easy_.get();
-  exchange_ = {.code = code,
-               .detail = error_,
-               .blocked = code != CURLE_OK && refused_ && !permitted_,
-               .cut_off = cut_off_};
+  HttpExchange exchange{.code = code,
+                        .detail = error_,
+                        .blocked = code != CURLE_OK && refused_ && !permitted_,
+                        .cut_off = cut_off_};
   long request_bytes = 0;
   curl_off_t retry_after = 0;
-  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &exchange_.status);
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &exchange.status);
   curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &request_bytes);
   curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after);
   // The bytes may have been for a proxy.
-  exchange_.sent = connected_ && request_bytes > 0;
+  exchange.sent = connected_ && request_bytes > 0;
   if (retry_after > 0) {
-    exchange_.retry_after =
+    exchange.retry_after =
         std::chrono::seconds(std::min<curl_off_t>(retry_after, kRetryAfterMax.count()));
   }
-  if (messages_ == 1) exchange_.response = std::move(response_);
-  Status status = ClassifyExchange(exchange_, options_);
-  if (options_.observer && !connected_) TellNotConnected(easy, options_, tls_began_, status);
-  return status;
-}
-
-Status Transfer::FinishForOthers() const {
-  HttpExchange exchange = exchange_;
-  exchange.response.clear();
-  return ClassifyExchange(exchange, options_);
+  if (messages_ == 1) exchange.response = std::move(response_);
+  Answer answer{ClassifyExchange(exchange, options_)};
+  if (options_.observer && !connected_) TellNotConnected(easy, options_, tls_began_, answer.status);
+  if (answer.status.disposition() == Disposition::kSinkDown && exchange.retry_after) {
+    answer.hold = exchange.retry_after;
+    exchange.response.clear();
+    answer.for_others = ClassifyExchange(exchange, options_);
+  }
+  return answer;
 }
 
 std::size_t Transfer::OnBody(char* data, std::size_t, std::size_t size, void* self) {

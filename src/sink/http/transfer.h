@@ -1,5 +1,5 @@
-// Transfer: one request of curl's at a time, with all its settings made once. A Client has as many
-// as may be in flight.
+// Transfer: one request of curl's at a time, with all its settings made once. An EventLoop has as
+// many as may be in flight.
 //
 // Threads: used by one at a time.
 #pragma once
@@ -20,6 +20,14 @@
 
 namespace outbox::sink {
 
+// What became of a request.
+struct Answer {
+  Status status;
+  // The destination asks all requests to wait for so long, and what those are told that wait.
+  std::optional<std::chrono::milliseconds> hold = {};
+  Status for_others = {};
+};
+
 class Transfer {
  public:
   // `options` outlives it.
@@ -29,16 +37,13 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   CURL* handle() const { return easy_.get(); }
-  std::size_t index() const { return index_; }
 
-  // Makes ready to send `request`, which is the `index`th of its caller's.
-  void Prepare(std::size_t index, HttpRequest request, std::chrono::milliseconds timeout);
-  // What became of it: `code` is curl's, or CURLE_OPERATION_TIMEDOUT for one that is given up. The
-  // answer's text is left out when the request was for several messages: servers like to quote, and
-  // none of them may be told of the others.
-  Status Finish(CURLcode code);
-  // The same, after Finish, for messages that were not in the request.
-  Status FinishForOthers() const;
+  // Makes ready to send `request`.
+  void Prepare(HttpRequest request, std::chrono::milliseconds timeout);
+  // What became of it: `code` is curl's, or CURLE_ABORTED_BY_CALLBACK for one that is given up.
+  // The answer's text is left out when the request was for several messages: servers like to quote,
+  // and none of them may be told of the others.
+  Answer Finish(CURLcode code);
 
  private:
   void SetConnection();
@@ -54,7 +59,6 @@ class Transfer {
   base::UniqueHandle<curl_slist, curl_slist_free_all> resolve_;
   std::string body_;
   std::size_t messages_ = 0;  // in it
-  std::size_t index_ = 0;
 
   // Of the request in flight.
   std::string response_;
@@ -67,7 +71,6 @@ class Transfer {
   // Since then; only for an observer.
   std::optional<std::chrono::nanoseconds> tls_began_;
   char error_[CURL_ERROR_SIZE] = {};
-  HttpExchange exchange_;  // after Finish
 };
 
 }  // namespace outbox::sink
