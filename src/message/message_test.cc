@@ -92,6 +92,15 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
   EXPECT_OK(Validate(Valid(), {}));
 }
 
+TEST(Validate, LooksAtTheSizeOfHeadersBeforeAnythingElse) {
+  NewMessage message = Valid();
+  for (int i = 0; i < 120'000; ++i) message.headers.emplace_back("h" + std::to_string(i / 2), "");
+  const Status status = Validate(message, {});
+  EXPECT_THAT(status.message(), HasSubstr("over the limit of 65536"));
+  message.headers.resize(2);
+  EXPECT_THAT(Validate(message, {}).message(), HasSubstr("'h0' is given twice"));
+}
+
 TEST(Validate, RefusesAPayloadOverTheLimitAndAcceptsOneAtIt) {
   NewMessage message = Valid();
   message.payload = "\"" + std::string(98, 'x') + "\"";
@@ -230,6 +239,25 @@ TEST(HeadersJson, KeepsOrderAndAddsTheTrace) {
   EXPECT_EQ(HeadersToJson(Valid()), "");
   EXPECT_TRUE(HeadersFromJson("[1]").empty());
   EXPECT_EQ(HeadersFromJson(R"({"n":1})")[0].second, "1");
+}
+
+TEST(HeadersJson, ReadsWhatOtherToolsWrote) {
+  EXPECT_EQ(HeadersFromJson(R"( {"a":"1", "n":[1,{"x":[],"y\"":{"z":null}},"s"], "e":{},
+                               "f":1.5,"t":true,"m":-1,"a":"2"} )"),
+            (Headers{{"a", "2"},
+                     {"n", R"([1,{"x":[],"y\"":{"z":null}},"s"])"},
+                     {"e", "{}"},
+                     {"f", "1.5"},
+                     {"t", "true"},
+                     {"m", "-1"}}));
+  for (const char* text : {"", "null", "1", "\"a\"", "[]", "{", R"({"a":"1")", R"({"a":"1"}})"}) {
+    EXPECT_TRUE(HeadersFromJson(text).empty()) << text;
+  }
+  std::string many = "{";
+  for (int i = 0; i < 120'000; ++i) {
+    many += (i == 0 ? "" : ",") + ("\"" + std::to_string(i)) + "\":\"\"";
+  }
+  EXPECT_EQ(HeadersFromJson(many + "}").size(), 120'000U);
 }
 
 TEST(RelayOptions, ListsEveryProblemAtOnce) {
