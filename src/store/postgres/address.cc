@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <regex>
+#include <optional>
 #include <string_view>
 
 #include "base/text.h"
@@ -25,22 +25,75 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kDefaults
     {"tcp_user_timeout", "30000"},
 }};
 
+// Longer than the name of any option of libpq.
+constexpr std::size_t kOptionBytesMax = 63;
+
 bool IsUrl(std::string_view text) {
   return text.starts_with("postgres://") || text.starts_with("postgresql://");
 }
 
+bool IsSpace(char c) { return std::string_view(" \f\n\r\t\v").find(c) != std::string_view::npos; }
+
+bool IsWordChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::size_t SkipSpaces(std::string_view text, std::size_t at) {
+  while (at < text.size() && IsSpace(text[at])) ++at;
+  return at;
+}
+
+constexpr std::string_view kPrepare = "prepare";
+
+// `prepare=VALUE` stands in [begin, end), between characters that set it apart.
+struct Setting {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::string value;
+};
+
+// "?prepare=VALUE" or "&prepare=VALUE", up to the next "&".
+std::optional<Setting> FindInUrl(std::string_view url) {
+  for (std::size_t at = url.find(kPrepare); at != std::string_view::npos;
+       at = url.find(kPrepare, at + 1)) {
+    const std::size_t equals = at + kPrepare.size();
+    if (at == 0 || (url[at - 1] != '?' && url[at - 1] != '&')) continue;
+    if (equals >= url.size() || url[equals] != '=') continue;
+    const std::size_t end = std::min(url.find('&', equals), url.size());
+    return Setting{at, end, std::string(url.substr(equals + 1, end - equals - 1))};
+  }
+  return std::nullopt;
+}
+
+// "prepare = 'VALUE'" between spaces, with or without quotes.
+std::optional<Setting> FindInDsn(std::string_view dsn) {
+  for (std::size_t at = dsn.find(kPrepare); at != std::string_view::npos;
+       at = dsn.find(kPrepare, at + 1)) {
+    if (at > 0 && !IsSpace(dsn[at - 1])) continue;
+    std::size_t end = SkipSpaces(dsn, at + kPrepare.size());
+    if (end >= dsn.size() || dsn[end] != '=') continue;
+    end = SkipSpaces(dsn, end + 1);
+    if (end < dsn.size() && dsn[end] == '\'') ++end;
+    const std::size_t value = end;
+    while (end < dsn.size() && IsWordChar(dsn[end])) ++end;
+    if (end == value) continue;
+    std::string word(dsn.substr(value, end - value));
+    if (end < dsn.size() && dsn[end] == '\'') ++end;
+    if (end < dsn.size() && !IsSpace(dsn[end])) continue;
+    return Setting{at, end, std::move(word)};
+  }
+  return std::nullopt;
+}
+
 // Removes `prepare=VALUE` from `text`; returns VALUE, or "" when it is not there.
 std::string TakePrepare(std::string& text) {
-  static const std::regex kInUrl(R"(([?&])prepare=([^&]*)(&|$))");
-  static const std::regex kInDsn(R"((^|\s)prepare\s*=\s*'?(\w+)'?(\s|$))");
-  const bool url = IsUrl(text);
-  std::smatch match;
-  if (!std::regex_search(text, match, url ? kInUrl : kInDsn)) return "";
-  const std::string value = match[2];
-  // "?prepare=off&x=1" becomes "?x=1", "&prepare=off&x=1" becomes "&x=1".
-  const std::string kept = match[3].length() > 0 ? match[1].str() : "";
-  text = match.prefix().str() + kept + match.suffix().str();
-  return value;
+  const auto found = IsUrl(text) ? FindInUrl(text) : FindInDsn(text);
+  if (!found) return "";
+  // "?prepare=off&x=1" becomes "?x=1", "?x=1&prepare=off" becomes "?x=1".
+  const bool last = found->end == text.size();
+  const std::size_t begin = last && found->begin > 0 ? found->begin - 1 : found->begin;
+  text.erase(begin, found->end + (last ? 0 : 1) - begin);
+  return found->value;
 }
 
 // Between "://" and the path of a URL.
@@ -80,16 +133,27 @@ Status CheckPorts(const std::string& ports) {
   return Status::Ok();
 }
 
+// The option that libpq says it does not know; empty when it says something else, or the name is
+// not one that an option could have.
+std::string UnknownOption(std::string_view reason) {
+  for (const std::string_view text :
+       {"invalid connection option \"", "invalid URI query parameter: \""}) {
+    const std::size_t at = reason.find(text);
+    if (at == std::string_view::npos) continue;
+    const std::string_view option = reason.substr(at + text.size());
+    const std::size_t end = option.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+    if (end == 0 || end > kOptionBytesMax || option[end] != '"') continue;
+    return std::string(option.substr(0, end));
+  }
+  return "";
+}
+
 // Says in our own words what libpq does not like of `conninfo`: it quotes what it stumbled over,
 // which may be a part of a password.
 Status ExplainParse(std::string_view conninfo, const std::string& reason) {
-  static const std::regex kUnknownOption(
-      R"re(invalid (?:connection option|URI query parameter:) "([a-z_]+)")re");
   const bool url = IsUrl(conninfo);
   std::string what = url ? "it is not a valid URL" : "it is not a list of option=value";
-  std::smatch match;
-  if (std::regex_search(reason, match, kUnknownOption)) {
-    const std::string option = match[1];
+  if (const std::string option = UnknownOption(reason); !option.empty()) {
     // Behind a password that ends too early there is the rest of it.
     const bool shown =
         url ? conninfo.find('@') == std::string_view::npos ||

@@ -55,9 +55,11 @@ TEST(Address, ErrorsQuoteNoPartOfAPassword) {
 }
 
 TEST(Address, TakesOurSettingOutOfAUrl) {
-  for (const char* url : {"postgres://h/db?prepare=off", "postgres://h/db?prepare=off&port=7",
-                          "postgres://h/db?port=7&prepare=off", "host=h dbname=db prepare=off",
-                          "prepare=off host=h dbname=db"}) {
+  for (const char* url :
+       {"postgres://h/db?prepare=off", "postgres://h/db?prepare=off&port=7",
+        "postgres://h/db?port=7&prepare=off", "host=h dbname=db prepare=off",
+        "prepare=off host=h dbname=db", "host=h prepare = 'off' dbname=db",
+        "host=h\tprepare=off\tdbname=db", "application_name=prepare prepare=off dbname=db"}) {
     const auto address = Address::Parse(url);
     ASSERT_OK(address);
     EXPECT_FALSE(address->prepare()) << url;
@@ -65,6 +67,28 @@ TEST(Address, TakesOurSettingOutOfAUrl) {
     EXPECT_THAT(address->parameters(), Not(Contains(Pair("prepare", "off")))) << url;
   }
   EXPECT_TRUE(Address::Parse("postgres://h/db")->prepare());
+}
+
+TEST(Address, LeavesWhatOnlyLooksLikeOurSettingToLibpq) {
+  const std::string kept = "postgres://h/db?application_name=prepare";
+  EXPECT_TRUE(Address::Parse(kept)->prepare());
+  EXPECT_THAT(Address::Parse("postgres://h/db?prepare=&port=7")->parameters(),
+              Contains(Pair("port", "7")));
+  for (const char* text :
+       {"postgres://h/db?unprepare=off", "host=h unprepare=off", "host=h prepare='off'x"}) {
+    EXPECT_THAT(Address::Parse(text).error(), HasCode(Code::kInvalidArgument)) << text;
+  }
+}
+
+TEST(Address, ReadsTextOfAnyLength) {
+  const std::string a(200'000, 'a');
+  for (const std::string& text :
+       {"host=h " + a + "=x", "host=h prepare=" + a, "postgres://h/db?" + a + "=x",
+        "postgres://h/db?prepare=" + a, "host=h " + std::string(200'000, ' ') + "prepare=zq'"}) {
+    const Status status = Address::Parse(text).error();
+    EXPECT_THAT(status, HasCode(Code::kInvalidArgument)) << text.substr(0, 40);
+    EXPECT_LT(status.message().size(), 200U);
+  }
 }
 
 TEST(Address, DefaultsStandBackForWhatTheAddressSays) {

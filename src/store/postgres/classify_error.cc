@@ -1,7 +1,7 @@
 #include "store/postgres/classify_error.h"
 
 #include <array>
-#include <regex>
+#include <optional>
 #include <string>
 
 #include "base/text.h"
@@ -90,6 +90,47 @@ std::string Field(const PGresult* result, int code) {
   return text != nullptr ? text : "";
 }
 
+constexpr std::string_view kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kSqlstateChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+constexpr std::string_view kOptionChars = "abcdefghijklmnopqrstuvwxyz_";
+constexpr std::size_t kSqlstateSize = 5;
+
+struct ServerError {
+  std::string sqlstate;
+  std::string text;
+};
+
+// libpq does not hand out the SQLSTATE of a refused connection, but its verbose text has it:
+// "FATAL:  28P01: password authentication failed".
+std::optional<ServerError> FindServerError(std::string_view message) {
+  for (std::size_t colon = message.find(": "); colon != std::string_view::npos;
+       colon = message.find(": ", colon + 1)) {
+    if (colon == 0 || kCapitals.find(message[colon - 1]) == std::string_view::npos) continue;
+    const std::size_t state = message.find_first_not_of(' ', colon + 1);
+    if (state == std::string_view::npos) return std::nullopt;
+    const std::string_view rest = message.substr(state);
+    if (rest.find_first_not_of(kSqlstateChars) != kSqlstateSize) continue;
+    if (!rest.substr(kSqlstateSize).starts_with(": ")) continue;
+    const std::string_view text = rest.substr(kSqlstateSize + 2);
+    return ServerError{std::string(rest.substr(0, kSqlstateSize)),
+                       std::string(text.substr(0, text.find('\n')))};
+  }
+  return std::nullopt;
+}
+
+// The option of which libpq says: invalid ... for connection option "NAME". Empty when it says
+// something else.
+std::string OptionWithBadValue(std::string_view message) {
+  constexpr std::string_view kBefore = " for connection option \"";
+  const std::size_t at = message.find(kBefore);
+  if (at == std::string_view::npos) return "";
+  if (message.substr(0, at).find("invalid ") == std::string_view::npos) return "";
+  const std::string_view option = message.substr(at + kBefore.size());
+  const std::size_t end = option.find_first_not_of(kOptionChars);
+  if (end == 0 || end == std::string_view::npos || option[end] != '"') return "";
+  return std::string(option.substr(0, end));
+}
+
 }  // namespace
 
 Status ClassifyError(std::string_view sqlstate, std::string_view message, std::string_view hint) {
@@ -114,17 +155,12 @@ Status ClassifyResult(const PGresult* result) {
 }
 
 Status ClassifyConnectFailure(std::string_view message) {
-  // libpq does not hand out the SQLSTATE of a refused connection, but its verbose text has it.
-  static const std::regex kServerError(R"([A-Z]+: +([0-9A-Z]{5}): ([^\n]*))");
-  std::cmatch match;
-  if (std::regex_search(message.data(), message.data() + message.size(), match, kServerError)) {
-    return ClassifyError(match[1].str(), match[2].str());
+  if (const auto error = FindServerError(message)) {
+    return ClassifyError(error->sqlstate, error->text);
   }
-  // It quotes the value, which may be half a password.
-  static const std::regex kBadValue(R"re(invalid .* for connection option "([a-z_]+)")re");
-  if (std::regex_search(message.data(), message.data() + message.size(), match, kBadValue)) {
-    return Status::Invalid(
-        base::StrCat("database address: ", match[1].str(), ": not a valid value"));
+  // libpq quotes the value, which may be half a password.
+  if (const std::string option = OptionWithBadValue(message); !option.empty()) {
+    return Status::Invalid(base::StrCat("database address: ", option, ": not a valid value"));
   }
   const std::string_view first_line = base::Trim(message.substr(0, message.find('\n')));
   return Status::Retry(Code::kUnavailable, base::StrCat("PostgreSQL can not be reached: ",

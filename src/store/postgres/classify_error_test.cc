@@ -82,6 +82,14 @@ TEST(ClassifyError, ReadsTheStateOfARefusedConnection) {
   EXPECT_EQ(away.disposition(), Disposition::kRetry);
 }
 
+TEST(ClassifyError, ReadsAConnectFailureOfAnyLength) {
+  const std::string a(200'000, 'A');
+  for (const std::string& text :
+       {a, a + ": " + a, "invalid " + a + " for connection option \"" + a, "FATAL: " + a + ": "}) {
+    EXPECT_EQ(ClassifyConnectFailure(text).code(), Code::kUnavailable);
+  }
+}
+
 TEST(ClassifyError, AValueThatLibpqRefusesIsNotQuoted) {
   const Status bad = ClassifyConnectFailure(
       "invalid integer value \"sekret\" for connection option \"connect_timeout\"\n");
