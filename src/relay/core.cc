@@ -40,6 +40,8 @@ constexpr std::size_t kProbeWidthGrowth = 4;
 constexpr Duration kClaimQuick = kStoreTimeout / 4;
 // So many outcomes refused one after the other: it is not them.
 constexpr std::size_t kRefusedInARowMax = 8;
+constexpr std::string_view kOutcomeNotStored =
+    "the database refused to record the outcome; the message may have been delivered";
 constexpr std::string_view kErrorNotStored = "the error's text could not be stored";
 constexpr milliseconds kStandbyPollMin{100};
 constexpr milliseconds kStandbyPollMax{1000};
@@ -49,6 +51,11 @@ constexpr milliseconds kRetryAfterMax = std::chrono::hours(24);
 constexpr milliseconds kRefusalKept = kRetryAfterMax + std::chrono::hours(1);
 constexpr double kPollGrowth = 1.6;
 constexpr TimePoint kNever = TimePoint::max();
+
+// What the database did, unlike the failures of a connection.
+bool WasRefused(Code code) {
+  return code != Code::kUnavailable && code != Code::kDeadline && code != Code::kConflict;
+}
 
 milliseconds WaitAsked(const Status& result) {
   return std::min(result.retry_after().value_or(milliseconds(0)), kRetryAfterMax);
@@ -106,7 +113,8 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
       store_backoff_(options.reconnect_max),
       courtesy_(options.lease),
       probe_backoff_(options.probe_min, options.probe_max),
-      probe_width_(kProbeWidthMin) {}
+      probe_width_(kProbeWidthMin),
+      record_limit_(batch_) {}
 
 // --- claimer ---
 
@@ -114,35 +122,71 @@ bool Core::MayClaim() const {
   if (held_) return false;
   if (claims_.size() >= claims_max_) return false;
   // Paused: one probe at a time, and only when everything before it has been given back.
-  if (paused_ || one_by_one_ || alone_) return claims_.empty();
+  if (paused_ || one_by_one_ || alone_ || record_limit_ < batch_) return claims_.empty();
   return held_messages_ + claim_limit_ <= window_;
 }
 
+// Without those that are held back.
 std::size_t Core::ClaimLimit() const {
   if (paused_) return probe_other_ ? std::min(probe_width_, window_) : 1;
-  return one_by_one_ ? 1 : claim_limit_;
+  return one_by_one_ ? 1 : std::min(claim_limit_, record_limit_);
 }
 
 // Each crash costs every message in hand an attempt. Bystanders must not die with the one message
 // that causes them, so those that have seen several are delivered with nothing else in hand.
 bool Core::Suspect(const Message& message) const {
+  if (!unrecorded_.empty() && unrecorded_.contains(message.id)) return true;
   return message.in_doubt &&
          (message.attempt > kCrashesForgiven + 1 || options_.retry.Exhausted(message.attempt));
+}
+
+// Decides what a new claim has of messages that were refused, and gives back what it has over
+// `limit`. Returns how many are left, to be published or recorded.
+std::size_t Core::HoldBack(TimePoint now, HeldClaim& held, std::size_t limit) {
+  const std::size_t count = held.states.size();
+  if (unrecorded_.empty()) return count;
+  const auto messages = held.claim->messages();
+  const auto retry = std::find_if(messages.begin(), messages.end(), [&](const Message& message) {
+    const auto found = unrecorded_.find(message.id);
+    return found != unrecorded_.end() && found->second.as_retry;
+  });
+  if (retry != messages.end()) {
+    const auto chosen = static_cast<std::size_t>(retry - messages.begin());
+    Decide(held, chosen, Status::Retry(Code::kInternal, std::string(kOutcomeNotStored)));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i != chosen) GiveBack(held, i);
+    }
+    return 1;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto found = unrecorded_.find(messages[i].id);
+    const bool waits = found != unrecorded_.end() && now < found->second.until;
+    if (waits || kept == limit) {
+      GiveBack(held, i);
+    } else {
+      ++kept;
+    }
+  }
+  return kept;
 }
 
 // Gives the suspects of a new claim back, to be claimed one by one: a single one between two
 // ordinary claims, so that the others do not wait for all of them.
 void Core::Isolate(HeldClaim& held) {
   one_by_one_ = false;
-  if (!held.claim->any_in_doubt()) return;
+  if (!held.claim->any_in_doubt() && unrecorded_.empty()) return;
   const auto messages = held.claim->messages();
-  if (claims_.size() == 1 && messages.size() == 1) {
-    alone_ = Suspect(messages[0]);
-    return;
-  }
+  const auto waiting = [&](std::size_t i) { return held.states[i] == MessageState::kWaiting; };
+  const auto count = static_cast<std::size_t>(
+      std::count(held.states.begin(), held.states.end(), MessageState::kWaiting));
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (!Suspect(messages[i])) continue;
-    Release(held, i);
+    if (!waiting(i) || !Suspect(messages[i])) continue;
+    if (claims_.size() == 1 && count == 1) {
+      alone_ = true;
+      return;
+    }
+    GiveBack(held, i);
     one_by_one_ = true;
   }
 }
@@ -170,10 +214,13 @@ ClaimerStep Core::NextClaimerStep(TimePoint now) {
   lead_checked_ = false;
   alone_ = false;
   claiming_ = true;
-  return ClaimStep{{.limit = ClaimLimit(),
+  const bool from_start =
+      one_by_one_ || (paused_ && probe_other_) || record_limit_ < batch_ || voided_;
+  voided_ = false;
+  return ClaimStep{{.limit = ClaimLimit() + unrecorded_.size(),
                     .lease = options_.lease,
                     .attempts_max = options_.retry.attempts_max,
-                    .from_start = one_by_one_ || (paused_ && probe_other_),
+                    .from_start = from_start,
                     .spare_expired = courtesy_.Due(now, store_backoff_.since())}};
 }
 
@@ -216,7 +263,7 @@ void Core::OnResigned() { resigning_ = false; }
 void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Claim> claim) {
   claiming_ = false;
   OnReached(now);
-  const std::size_t count = claim->size();
+  std::size_t count = claim->size();
   const std::size_t limit = ClaimLimit();
   const bool asked_before_pause = paused_ && now < claim_at_;
   last_claim_empty_ = count == 0 && claim->exhausted().empty();
@@ -230,6 +277,7 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
     held->claim = std::move(claim);
     held_messages_ += count;
     claims_.push_back(held);
+    count = HoldBack(now, *held, limit);
     if (paused_) {
       ChooseProbe(*held);
     } else {
@@ -469,6 +517,13 @@ void Core::Release(HeldClaim& held, std::size_t index) {
   DecideAs(held, index, {.index = static_cast<std::uint32_t>(index), .kind = Kind::kReleased});
 }
 
+// Of a message that nobody has tried.
+void Core::GiveBack(HeldClaim& held, std::size_t index) {
+  DecideAs(
+      held, index,
+      {.index = static_cast<std::uint32_t>(index), .kind = Kind::kReleased, .untouched = true});
+}
+
 void Core::ReleaseWaiting(HeldClaim& held) {
   for (std::size_t i = held.next_waiting; i < held.states.size(); ++i) {
     if (held.states[i] != MessageState::kWaiting) continue;
@@ -497,16 +552,17 @@ void Core::PauseFor(TimePoint now, const Slice& slice, const Status& reason) {
 // least likely to have something in common with those that were.
 void Core::ChooseProbe(HeldClaim& held) {
   const auto messages = held.claim->messages();
-  std::size_t chosen = 0;
-  for (std::size_t i = 1; probe_other_ && i < messages.size(); ++i) {
-    if (!refused_.contains(messages[i].id)) chosen = i;
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (held.states[i] != MessageState::kWaiting) continue;
+    if (!chosen || (probe_other_ && !refused_.contains(messages[i].id))) chosen = i;
   }
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (i == chosen) continue;
+    if (i == chosen || held.states[i] != MessageState::kWaiting) continue;
     Release(held, i);
   }
   one_by_one_ = false;
-  alone_ = Suspect(messages[chosen]);
+  alone_ = chosen && Suspect(messages[*chosen]);
 }
 
 // --- settler ---
@@ -550,6 +606,7 @@ Settled Core::OnSettled(const SettleStep& step, const store::SettleReport& repor
   held.settle_backoff.Reset();
   held.refused_in_a_row = 0;
   if (held.settle_max <= held.states.size()) held.settle_max *= 2;
+  if (!store_.leases) NoteRecorded(step);
   Settled settled;
   settled.lost = report.lost;
   std::vector<bool> lost(held.states.size());
@@ -580,7 +637,7 @@ Settled Core::OnSettled(const SettleStep& step, const store::SettleReport& repor
 SettleFailure Core::OnSettleFailed(TimePoint now, const SettleStep& step, const Status& error) {
   HeldClaim& held = *step.held;
   held.busy = false;
-  if (!store_.leases) return {.retry_in = {}, .forgotten = Forget(step.held)};
+  if (!store_.leases) return OnVoid(now, step, error);
   if (error.disposition() == Disposition::kPermanent) return OnRefused(step);
   if (error.code() == Code::kDeadline) {
     held.settle_max = std::max<std::size_t>(step.outcomes.size() / 2, 1);
@@ -612,6 +669,60 @@ SettleFailure Core::OnRefused(const SettleStep& step) {
   MarkLost(held, alone[0].index);
   if (held.unsettled == 0) Forget(step.held);
   return {.retry_in = {}, .forgotten = {alone[0].index}};
+}
+
+SettleFailure Core::OnVoid(TimePoint now, const SettleStep& step, const Status& error) {
+  const HeldClaim& held = *step.held;
+  std::vector<std::uint32_t> tried;
+  for (const store::Outcome& outcome : step.outcomes) {
+    if (!outcome.untouched) tried.push_back(outcome.index);
+  }
+  SettleFailure failure{.retry_in = {}, .forgotten = Forget(step.held)};
+  voided_ = true;
+  const bool refused = error.disposition() == Disposition::kPermanent && WasRefused(error.code());
+  const bool found = refused && tried.size() == 1;
+  if (found) {
+    record_suspects_ = 0;
+    NoteUnrecorded(now, held.claim->messages()[tried[0]]);
+  } else if (refused && tried.size() > 1) {
+    record_suspects_ = tried.size();
+    record_limit_ = tried.size() / 2;
+  }
+  // So many, each alone: it is not them.
+  if (found && ++refused_in_a_row_ < kRefusedInARowMax) return failure;
+  failure.retry_in = record_backoff_.Next(random_);
+  claim_at_ = std::max(claim_at_, now + failure.retry_in);
+  return failure;
+}
+
+void Core::NoteUnrecorded(TimePoint now, const Message& message) {
+  std::erase_if(unrecorded_,
+                [&](const auto& entry) { return now - entry.second.at > kRefusalKept; });
+  const bool known = unrecorded_.contains(message.id);
+  if (!known && unrecorded_.size() >= kRefusedMax) unrecorded_.erase(unrecorded_.begin());
+  Unrecorded& entry = unrecorded_[message.id];
+  entry.at = now;
+  entry.as_retry = !entry.as_retry && now >= entry.until;
+  if (!entry.as_retry) entry.until = now + entry.backoff.Next(random_);
+}
+
+void Core::NoteRecorded(const SettleStep& step) {
+  std::size_t recorded = 0;
+  const auto messages = step.held->claim->messages();
+  for (const store::Outcome& outcome : step.outcomes) {
+    if (outcome.untouched) continue;
+    ++recorded;
+    if (unrecorded_.empty()) continue;
+    const auto found = unrecorded_.find(messages[outcome.index].id);
+    if (found == unrecorded_.end()) continue;
+    found->second.as_retry = false;
+    if (outcome.kind == Kind::kDelivered || outcome.kind == Kind::kDead) unrecorded_.erase(found);
+  }
+  if (recorded == 0) return;
+  record_backoff_.Reset();
+  refused_in_a_row_ = 0;
+  record_suspects_ -= std::min(record_suspects_, recorded);
+  if (record_suspects_ == 0) record_limit_ = std::min(record_limit_ * 2, batch_);
 }
 
 void Core::OnExtended(TimePoint asked, const ExtendStep& step,

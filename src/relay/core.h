@@ -154,7 +154,8 @@ class Core {
   SettlerStep NextSettlerStep(TimePoint now);
   Settled OnSettled(const SettleStep& step, const store::SettleReport& report);
   // After a failure for good the outcomes are recorded in smaller parts, down to single ones, so
-  // that one which the database refuses takes no others along. A transaction claim is given up.
+  // that one which the database refuses takes no others along. A transaction claim is void then;
+  // see OnVoid.
   SettleFailure OnSettleFailed(TimePoint now, const SettleStep& step, const Status& error);
   // `lost` are the messages that are no longer ours.
   void OnExtended(TimePoint asked, const ExtendStep& step, std::span<const std::uint32_t> lost);
@@ -186,6 +187,7 @@ class Core {
   void Decide(HeldClaim& held, std::size_t index, const Status& result);
   void DecideAs(HeldClaim& held, std::size_t index, store::Outcome outcome);
   void Release(HeldClaim& held, std::size_t index);
+  void GiveBack(HeldClaim& held, std::size_t index);
   void ReleaseWaiting();
   void ReleaseWaiting(HeldClaim& held);
   void Pause(TimePoint now, const Status& reason);
@@ -204,6 +206,10 @@ class Core {
   void OnReached(TimePoint now);
   TimePoint LeadAgainAt() const;
   void Resign();
+  SettleFailure OnVoid(TimePoint now, const SettleStep& step, const Status& error);
+  void NoteUnrecorded(TimePoint now, const Message& message);
+  void NoteRecorded(const SettleStep& step);
+  std::size_t HoldBack(TimePoint now, HeldClaim& held, std::size_t limit);
   std::size_t ClaimLimit() const;
   bool MayClaim() const;
   bool Suspect(const Message& message) const;
@@ -254,6 +260,25 @@ class Core {
   std::uint64_t delivered_slice_ = 0;  // the latest call that delivered
   bool probe_other_ = false;           // not with a message that is refused, if there is another
   std::size_t probe_width_;            // among so many it is looked for
+
+  // Transaction claims whose outcomes the database refuses. A refusal voids the whole claim, so
+  // the next ones are smaller, one at a time and from the start, until the message that is refused
+  // is found alone. For each such message, another one is published at most log2(batch) + 2 times.
+  std::size_t record_limit_;          // batch_, or less while one is looked for
+  std::size_t record_suspects_ = 0;   // it is among so many
+  std::size_t refused_in_a_row_ = 0;  // messages refused, each alone
+  bool voided_ = false;               // messages went back to the start of the line
+  Backoff record_backoff_;
+  // Messages that were refused alone. Each is recorded as a retry when it comes again, without
+  // being published; if even that is refused, it is given back untouched until `until`. From then
+  // on it is published with no others in hand.
+  struct Unrecorded {
+    TimePoint at{};
+    TimePoint until{};
+    Backoff backoff{std::chrono::seconds(1), std::chrono::minutes(5)};
+    bool as_retry = false;
+  };
+  std::map<Uuid, Unrecorded> unrecorded_;
 
   bool held_ = false;
   bool stopping_ = false;

@@ -53,6 +53,7 @@ class FakeClaim final : public store::Claim {
   static void SetNumber(Message& message, std::size_t number) {
     std::array<std::uint8_t, 16> bytes{};
     bytes[0] = static_cast<std::uint8_t>(number);
+    bytes[1] = static_cast<std::uint8_t>(number >> 8);
     message.id = Uuid(bytes);
     message.seq = static_cast<std::int64_t>(number);
   }
@@ -665,6 +666,158 @@ TEST_F(CoreTest, TransactionClaimsAreSettledWholeAndDroppedOnFailure) {
   const Status gone = Status::Retry(Code::kUnavailable, "gone");
   EXPECT_EQ(core().OnSettleFailed(now_, *settle, gone).forgotten.size(), 10U);
   EXPECT_EQ(core().held_messages(), 0U);
+}
+
+// A table of messages that transaction claims take from, in order, as long as they are not settled.
+// The database refuses to record some outcomes: the whole claim is void then.
+class VoidClaims : public CoreTest {
+ protected:
+  using Refuses = std::function<bool(std::size_t number, const store::Outcome&)>;
+
+  VoidClaims() {
+    store_traits_ = {.claims_max = 8, .leases = false, .expires = true};
+    options_.batch_size = 13;
+    options_.window = 64;
+    options_.retry.attempts_max = 4;
+  }
+
+  // One claim from beginning to end. Returns how many outcomes were recorded.
+  std::size_t Round(const Refuses& refuses) {
+    const ClaimerStep next = core().NextClaimerStep(now_);
+    if (const auto* wait = std::get_if<WaitStep>(&next)) {
+      waits_.push_back(wait->until - now_);
+      now_ = wait->until;
+      return 0;
+    }
+    std::vector<std::size_t> numbers;
+    for (const auto& [number, due] : table_) {
+      if (due <= now_ && numbers.size() < std::get<ClaimStep>(next).request.limit) {
+        numbers.push_back(number);
+      }
+    }
+    core().OnClaimed(now_, now_, FakeClaim::Of(numbers));
+    while (const auto slice = core().NextSlice(now_)) {
+      for (const Message& message : slice->messages()) ++published_[Number(message)];
+      core().OnPublished(now_, *slice, std::vector<Status>(slice->count));
+    }
+    const auto settle = NextSettle();
+    if (!settle) return 0;
+    const auto messages = settle->held->claim->messages();
+    const bool refused = std::ranges::any_of(settle->outcomes, [&](const store::Outcome& outcome) {
+      return !outcome.untouched && refuses(Number(messages[outcome.index]), outcome);
+    });
+    if (refused) {
+      core().OnSettleFailed(now_, *settle, Status::Permanent(Code::kInvalidArgument, "no"));
+      return 0;
+    }
+    std::size_t recorded = 0;
+    for (const store::Outcome& outcome : settle->outcomes) {
+      const std::size_t number = Number(messages[outcome.index]);
+      if (outcome.kind == Kind::kReleased) continue;
+      ++recorded;
+      outcomes_[number].push_back(outcome);
+      if (outcome.kind == Kind::kRetry) {
+        table_[number] = now_ + outcome.retry_in;
+      } else {
+        table_.erase(number);
+      }
+    }
+    core().OnSettled(*settle, {});
+    return recorded;
+  }
+
+  static std::size_t Number(const Message& message) {
+    return static_cast<std::size_t>(message.seq);
+  }
+  void Add(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) table_[table_.size()] = now_;
+  }
+
+  std::map<std::size_t, TimePoint> table_;  // when each is due
+  std::map<std::size_t, int> published_;
+  std::map<std::size_t, std::vector<store::Outcome>> outcomes_;
+  std::vector<Duration> waits_;
+};
+
+TEST_F(VoidClaims, OneRefusedMessageIsFoundAloneAndItsNeighboursAreSettled) {
+  for (const std::size_t bad : {0U, 5U, 12U}) {
+    core_.reset();
+    table_.clear();
+    published_.clear();
+    outcomes_.clear();
+    Add(13);
+    const auto refuses = [&](std::size_t number, const store::Outcome& outcome) {
+      return number == bad && outcome.kind == Kind::kDelivered;
+    };
+    for (int i = 0; i < 200 && (table_.size() > 1 || outcomes_[bad].empty()); ++i) Round(refuses);
+    EXPECT_EQ(table_.size(), 1U) << "all but one are settled";
+    // log2(13) + 2, rounded down.
+    for (const auto& [number, times] : published_) EXPECT_LE(times, 5) << number;
+    ASSERT_FALSE(outcomes_[bad].empty());
+    EXPECT_EQ(outcomes_[bad][0].kind, Kind::kRetry);
+    EXPECT_THAT(outcomes_[bad][0].error, HasSubstr("refused to record"));
+  }
+}
+
+TEST_F(VoidClaims, AMessageThatRefusesEveryChangeWaitsLongerAndLonger) {
+  options_.poll_min = options_.poll_max = seconds(1);
+  Add(13);
+  const auto refuses = [&](std::size_t number, const store::Outcome&) { return number == 3; };
+  const TimePoint begin = now_;
+  for (int i = 0; i < 50'000 && now_ < begin + std::chrono::hours(1); ++i) {
+    Round(refuses);
+    if (i % 10 == 0) table_[1000 + static_cast<std::size_t>(i)] = now_;
+  }
+  EXPECT_GE(now_, begin + std::chrono::hours(1));
+  EXPECT_LE(published_[3], 5 + 30) << "five minutes apart in the end";
+  for (const auto& [number, times] : published_) {
+    if (number == 3) continue;
+    EXPECT_LE(times, 5) << number;
+  }
+  EXPECT_LE(table_.size(), 2U);
+}
+
+TEST_F(VoidClaims, SeveralRefusedMessagesAreFoundOneByOne) {
+  options_.retry.attempts_max = std::nullopt;
+  Add(60);
+  const auto refuses = [&](std::size_t number, const store::Outcome&) { return number % 20 == 7; };
+  for (int i = 0; i < 2000 && table_.size() > 3; ++i) Round(refuses);
+  EXPECT_EQ(table_.size(), 3U);
+  for (const auto& [number, times] : published_) {
+    if (number % 20 == 7) continue;
+    EXPECT_LE(times, 1 + 3 * 4) << number;
+  }
+}
+
+TEST_F(VoidClaims, WhenEverythingIsRefusedFewArePublishedAndSeldom) {
+  Add(50);
+  const TimePoint begin = now_;
+  int rounds = 0;
+  while (now_ < begin + std::chrono::minutes(10) && ++rounds < 5000) {
+    Round([](std::size_t, const store::Outcome&) { return true; });
+  }
+  EXPECT_LT(rounds, 5000);
+  int total = 0;
+  for (const auto& [number, times] : published_) total += times;
+  EXPECT_LE(total, 500);
+  // And it goes on by itself.
+  for (int i = 0; i < 2000 && !table_.empty(); ++i) {
+    Round([](std::size_t, const store::Outcome&) { return false; });
+  }
+  EXPECT_TRUE(table_.empty());
+}
+
+TEST_F(VoidClaims, AFailureOfTheConnectionIsNoRefusal) {
+  Claim(10);
+  Publish(Status::Ok());
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  core().OnSettleFailed(now_, *settle, Status::Permanent(Code::kUnavailable, "gone"));
+  const auto wait = std::get<WaitStep>(core().NextClaimerStep(now_));
+  EXPECT_GT(wait.until, now_);
+  const auto again = std::get<ClaimStep>(core().NextClaimerStep(wait.until));
+  EXPECT_EQ(again.request.limit, 13U);
+  EXPECT_TRUE(again.request.from_start);
 }
 
 // Settles as a database does that refuses the outcomes of some messages for good.

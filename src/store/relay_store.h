@@ -38,6 +38,9 @@ struct Outcome {
   Kind kind = Kind::kReleased;
   std::chrono::milliseconds retry_in{0};
   std::string error;  // for kRetry and kDead: last_error, cut and cleaned by the relay already
+  // For kReleased: nobody has tried the message. Where the claim itself wrote nothing, its row is
+  // left as it is, so that a row which refuses every change can be given back.
+  bool untouched = false;
   // What the sink's answer asked for; with `error` for the history of attempts, also of a
   // kReleased.
   Disposition error_class = Disposition::kNone;

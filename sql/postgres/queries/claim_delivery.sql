@@ -80,7 +80,8 @@ WITH page AS MATERIALIZED (
 ), claimed AS (
   UPDATE {{delivery}} AS d SET
     status = CASE WHEN d.attempts >= $6::integer THEN 'dead' ELSE 'processing' END,
-    attempts = d.attempts + CASE WHEN d.attempts >= $6 THEN 0 ELSE 1 END,
+    attempts = CASE WHEN d.attempts >= $6 THEN d.attempts
+      ELSE greatest(least(d.attempts, 2147483646), 0) + 1 END,
     available_at = CASE WHEN d.attempts >= $6 THEN 'infinity' ELSE d.available_at END,
     locked_by = CASE WHEN d.attempts >= $6 THEN NULL ELSE $1::text END,
     locked_until = CASE WHEN d.attempts >= $6 THEN NULL ELSE now() + $2::bigint * interval '1 ms' END,

@@ -63,7 +63,8 @@ WITH page AS MATERIALIZED (
 ), claimed AS (
   UPDATE {{delivery}} AS d SET
     status = CASE WHEN d.attempts >= $6::integer THEN 'dead' ELSE 'processing' END,
-    attempts = d.attempts + CASE WHEN d.attempts >= $6 THEN 0 ELSE 1 END,
+    attempts = CASE WHEN d.attempts >= $6 THEN d.attempts
+      ELSE greatest(least(d.attempts, 2147483646), 0) + 1 END,
     available_at = CASE WHEN d.attempts >= $6 THEN 'infinity' ELSE d.available_at END,
     locked_by = CASE WHEN d.attempts >= $6 THEN NULL ELSE $1::text END,
     locked_until = CASE WHEN d.attempts >= $6 THEN NULL ELSE now() + $2::bigint * interval '1 ms' END,
@@ -85,7 +86,7 @@ WITH page AS MATERIALIZED (
 ), noted AS (
   INSERT INTO {{attempt}} (id, seq, destination, attempt, worker, started_at, ended_at, result)
   SELECT c.id, c.seq, $7, o.attempts, regexp_replace(o.locked_by, '/[^/]*$', ''), o.updated_at,
-    o.locked_until, 'no_outcome'
+    coalesce(o.locked_until, now()), 'no_outcome'
   FROM (SELECT * FROM next UNION SELECT * FROM due) AS o JOIN claimed AS c ON c.seq = o.seq
   WHERE o.status = 'processing' AND o.locked_by IS NOT NULL
 )

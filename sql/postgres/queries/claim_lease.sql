@@ -18,7 +18,8 @@
 -- does too. What the relay settles is durable, and everything before it with it.
 UPDATE {{table}} AS m SET
   status = CASE WHEN m.attempts >= $6::integer THEN 'dead' ELSE 'processing' END,
-  attempts = m.attempts + CASE WHEN m.attempts >= $6 THEN 0 ELSE 1 END,
+  attempts = CASE WHEN m.attempts >= $6 THEN m.attempts
+    ELSE greatest(least(m.attempts, 2147483646), 0) + 1 END,
   available_at = CASE WHEN m.attempts >= $6 THEN 'infinity' ELSE m.available_at END,
   locked_by = CASE WHEN m.attempts >= $6 THEN NULL ELSE $1::text END,
   locked_until = CASE WHEN m.attempts >= $6 THEN NULL ELSE now() + $2::bigint * interval '1 ms' END,

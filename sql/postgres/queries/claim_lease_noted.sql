@@ -27,7 +27,8 @@ WITH due AS MATERIALIZED (
 ), claimed AS (
   UPDATE {{table}} AS m SET
     status = CASE WHEN m.attempts >= $6::integer THEN 'dead' ELSE 'processing' END,
-    attempts = m.attempts + CASE WHEN m.attempts >= $6 THEN 0 ELSE 1 END,
+    attempts = CASE WHEN m.attempts >= $6 THEN m.attempts
+      ELSE greatest(least(m.attempts, 2147483646), 0) + 1 END,
     available_at = CASE WHEN m.attempts >= $6 THEN 'infinity' ELSE m.available_at END,
     locked_by = CASE WHEN m.attempts >= $6 THEN NULL ELSE $1::text END,
     locked_until = CASE WHEN m.attempts >= $6 THEN NULL ELSE now() + $2::bigint * interval '1 ms' END,
@@ -50,7 +51,7 @@ WITH due AS MATERIALIZED (
 ), noted AS (
   INSERT INTO {{attempt}} (id, seq, attempt, worker, started_at, ended_at, result)
   SELECT c.id, c.seq, d.attempts, regexp_replace(d.locked_by, '/[^/]*$', ''), d.updated_at,
-    d.locked_until, 'no_outcome'
+    coalesce(d.locked_until, now()), 'no_outcome'
   FROM due AS d JOIN claimed AS c ON c.seq = d.seq
   WHERE d.status = 'processing' AND d.locked_by IS NOT NULL
 )

@@ -17,7 +17,7 @@ WITH outcome AS (
 ), updated AS (
   UPDATE {{table}} AS m SET
     status = (ARRAY['delivered', 'pending', 'dead', 'pending'])[o.kind + 1],
-    attempts = m.attempts - CASE o.kind WHEN 3 THEN 1 ELSE 0 END,
+    attempts = CASE o.kind WHEN 3 THEN greatest(m.attempts, 1) - 1 ELSE m.attempts END,
     available_at = CASE o.kind
       WHEN 1 THEN statement_timestamp() + o.retry_in * interval '1 ms'
       WHEN 2 THEN 'infinity'

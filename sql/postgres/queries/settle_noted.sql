@@ -22,7 +22,7 @@ WITH outcome AS (
 ), updated AS (
   UPDATE {{table}} AS m SET
     status = (ARRAY['delivered', 'pending', 'dead', 'pending'])[o.kind + 1],
-    attempts = m.attempts - CASE o.kind WHEN 3 THEN 1 ELSE 0 END,
+    attempts = CASE o.kind WHEN 3 THEN greatest(m.attempts, 1) - 1 ELSE m.attempts END,
     available_at = CASE o.kind
       WHEN 1 THEN statement_timestamp() + o.retry_in * interval '1 ms'
       WHEN 2 THEN 'infinity'
@@ -39,7 +39,7 @@ WITH outcome AS (
 ), noted AS (
   INSERT INTO {{attempt}}
     (id, seq, destination, attempt, worker, started_at, ended_at, result, error_class, error)
-  SELECT id, seq, $9::text, attempts + CASE kind WHEN 3 THEN 1 ELSE 0 END, $10::text,
+  SELECT id, seq, $9::text, CASE kind WHEN 3 THEN least(attempts, 2147483646) + 1 ELSE attempts END, $10::text,
     $11::timestamptz, statement_timestamp(), (ARRAY['delivered', 'retry', 'dead', 'released'])[kind + 1],
     nullif(error_class, ''), CASE WHEN kind <> 0 THEN nullif(error, '') END
   FROM updated WHERE $8::boolean OR kind IN (1, 2) OR error_class <> ''

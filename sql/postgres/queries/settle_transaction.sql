@@ -16,7 +16,8 @@ WITH outcome AS (
 ), updated AS (
   UPDATE {{table}} AS m SET
     status = (ARRAY['delivered', 'pending', 'dead', 'pending'])[o.kind + 1],
-    attempts = m.attempts + CASE o.kind WHEN 3 THEN 0 ELSE 1 END,
+    attempts = CASE o.kind WHEN 3 THEN m.attempts
+      ELSE greatest(least(m.attempts, 2147483646), 0) + 1 END,
     available_at = CASE o.kind
       WHEN 1 THEN statement_timestamp() + o.retry_in * interval '1 ms'
       WHEN 2 THEN 'infinity'

@@ -21,7 +21,8 @@ WITH outcome AS (
 ), updated AS (
   UPDATE {{table}} AS m SET
     status = (ARRAY['delivered', 'pending', 'dead', 'pending'])[o.kind + 1],
-    attempts = m.attempts + CASE o.kind WHEN 3 THEN 0 ELSE 1 END,
+    attempts = CASE o.kind WHEN 3 THEN m.attempts
+      ELSE greatest(least(m.attempts, 2147483646), 0) + 1 END,
     available_at = CASE o.kind
       WHEN 1 THEN statement_timestamp() + o.retry_in * interval '1 ms'
       WHEN 2 THEN 'infinity'
@@ -38,7 +39,7 @@ WITH outcome AS (
 ), noted AS (
   INSERT INTO {{attempt}}
     (id, seq, attempt, worker, started_at, ended_at, result, error_class, error)
-  SELECT id, seq, attempts + CASE kind WHEN 3 THEN 1 ELSE 0 END, $8::text, now(),
+  SELECT id, seq, CASE kind WHEN 3 THEN greatest(least(attempts, 2147483646), 0) + 1 ELSE attempts END, $8::text, now(),
     statement_timestamp(), (ARRAY['delivered', 'retry', 'dead', 'released'])[kind + 1],
     nullif(error_class, ''), CASE WHEN kind <> 0 THEN nullif(error, '') END
   FROM updated WHERE $7::boolean OR kind IN (1, 2) OR error_class <> ''

@@ -7,7 +7,8 @@
 -- Index: NAME_delivery_pkey.
 INSERT INTO {{delivery}} AS d (id, seq, destination, order_key, order_waits, attempts, last_error,
   in_doubt)
-SELECT n.id, n.seq, n.destination, nullif(n.order_key, ''), n.order_waits <> 0, n.attempts::integer,
+SELECT n.id, n.seq, n.destination, nullif(n.order_key, ''), n.order_waits <> 0,
+  greatest(least(n.attempts, 2147483646), 0)::integer,
   nullif(n.last_error, ''), n.in_doubt <> 0
 FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::smallint[], $6::bigint[], $7::text[],
     $8::smallint[])

@@ -3,8 +3,8 @@
 -- ?6 whether the store's topic patterns apply (the function knows them).
 -- Index: _claim. No column of that index is set, so that leasing rewrites no index entry.
 UPDATE {{table}}
-SET status = 'processing', attempts = attempts + 1, locked_by = ?1, locked_until = {{now}} + ?2,
-    updated_at = {{now}},
+SET status = 'processing', attempts = max(min(attempts, 2147483646), 0) + 1, locked_by = ?1,
+    locked_until = {{now}} + ?2, updated_at = {{now}},
     last_error = CASE status WHEN 'processing' THEN
         'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
       ELSE last_error END,

@@ -4,8 +4,8 @@
 -- Index: the primary key; _delivery_order for each row with an order. No column of an index is set, so
 -- that leasing rewrites no index entry. The plus signs keep the planner off _delivery_claim.
 UPDATE {{delivery}} AS w
-SET status = 'processing', attempts = attempts + 1, locked_by = ?1, locked_until = {{now}} + ?2,
-    updated_at = {{now}},
+SET status = 'processing', attempts = max(min(attempts, 2147483646), 0) + 1, locked_by = ?1,
+    locked_until = {{now}} + ?2, updated_at = {{now}},
     last_error = CASE status WHEN 'processing' THEN
         'no outcome: attempt ' || attempts || ' was cut off (its relay crashed or lost its lease)'
       ELSE last_error END,

@@ -7,5 +7,5 @@ BEGIN
   INSERT INTO "{{name}}_attempt" (seq, destination, attempt, worker, started_at, ended_at, result)
   VALUES (old.seq, old.destination, old.attempts,
     substr(old.locked_by, 1, length(rtrim(old.locked_by, replace(old.locked_by, '/', ''))) - 1),
-    old.updated_at, old.locked_until, 'no_outcome');
+    old.updated_at, coalesce(old.locked_until, {{now}}), 'no_outcome');
 END;

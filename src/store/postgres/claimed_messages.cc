@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <limits>
 
 #include "store/postgres/wire.h"
 
@@ -43,7 +44,10 @@ const std::vector<Message>& ClaimedMessages::get() const {
     messages_.reserve(order_.size());
     for (const int row : order_) {
       messages_.push_back(Read(row));
-      messages_.back().attempt += attempts_more_;
+      if (attempts_more_ == 0) continue;
+      constexpr int kMost = std::numeric_limits<int>::max();
+      messages_.back().attempt =
+          std::clamp(messages_.back().attempt, 0, kMost - attempts_more_) + attempts_more_;
     }
   });
   return messages_;

@@ -1,5 +1,7 @@
 #include "store/postgres/transaction_claim.h"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
@@ -103,7 +105,10 @@ Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
 Result<Rows> TransactionClaim::Write(Deadline deadline) {
   static const Statement kAsync("SET LOCAL synchronous_commit TO off");
   static const Statement kCommit("COMMIT");
-  const Settlement settlement(outcomes_, messages(), rows_);
+  std::vector<Outcome> outcomes;
+  std::copy_if(outcomes_.begin(), outcomes_.end(), std::back_inserter(outcomes),
+               [](const Outcome& outcome) { return !outcome.untouched; });
+  const Settlement settlement(outcomes, messages(), rows_);
   const bool noted = lanes_->history != AttemptHistory::kOff;
   const Params none;
   Params cut_off;
@@ -111,7 +116,7 @@ Result<Rows> TransactionClaim::Write(Deadline deadline) {
   Params params = settlement.ByTid();
   params.Bool(lanes_->keep_delivered);
   if (noted) {
-    params.TextArray(ErrorClasses(outcomes_)).Bool(lanes_->history == AttemptHistory::kAll);
+    params.TextArray(ErrorClasses(outcomes)).Bool(lanes_->history == AttemptHistory::kAll);
     params.Text(lanes_->worker);
   }
   std::vector<Connection::Step> steps;
@@ -128,8 +133,9 @@ SettleReport TransactionClaim::Missing(const Rows& touched) const {
   std::unordered_set<std::int64_t> seqs;
   for (int row = 0; row < touched.size(); ++row) seqs.insert(touched.Int8(row, 0));
   SettleReport report;
-  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
-    if (!seqs.contains(rows_[i].seq)) report.lost.push_back(i);
+  for (const Outcome& outcome : outcomes_) {
+    if (outcome.untouched || seqs.contains(rows_[outcome.index].seq)) continue;
+    report.lost.push_back(outcome.index);
   }
   return report;
 }

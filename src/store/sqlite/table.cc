@@ -17,7 +17,13 @@ constexpr std::string_view kNow = "CAST((julianday('now') - 2440587.5) * 8640000
 Timestamp ToTimestamp(std::int64_t milliseconds) {
   // A dead row's available_at is the largest number there is.
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max() / 1000;
-  return Timestamp(std::chrono::milliseconds(std::min(milliseconds, kLargest)));
+  return Timestamp(std::chrono::milliseconds(std::clamp(milliseconds, -kLargest, kLargest)));
+}
+
+// Of a column in which another tool may have written any number.
+int Count(std::int64_t number) {
+  constexpr std::int64_t kLargest = std::numeric_limits<int>::max();
+  return static_cast<int>(std::clamp(number, -kLargest, kLargest));
 }
 
 std::optional<Timestamp> ReadTime(const Query& row, int column) {
@@ -81,7 +87,7 @@ Message ReadMessage(const Query& row, const message::TableName& table) {
   message.name_space = row.Text(kNamespace);
   message.topic = row.Text(kTopic);
   message.event_type = row.Text(kEventType);
-  message.event_version = static_cast<int>(row.Int(kEventVersion));
+  message.event_version = Count(row.Int(kEventVersion));
   message.aggregate_type = row.Text(kAggregateType);
   message.aggregate_id = row.Text(kAggregateId);
   message.key = row.Text(kKey);
@@ -89,7 +95,7 @@ Message ReadMessage(const Query& row, const message::TableName& table) {
   message.dedupe_key = row.Text(kDedupeKey);
   message.payload = row.Text(kPayload);
   message.headers = message::HeadersFromJson(row.Text(kHeaders));
-  message.attempt = static_cast<int>(row.Int(kAttempts));
+  message.attempt = Count(row.Int(kAttempts));
   message.created_at = ToTimestamp(row.Int(kCreatedAt));
   message.available_at = ToTimestamp(row.Int(kAvailableAt));
   return message;
@@ -110,7 +116,7 @@ StoredMessage ReadStored(const Query& row, const message::TableName& table) {
 Delivery ReadDelivery(const Query& row) {
   return {.destination = std::string(row.Text(0)),
           .status = ParseMessageStatus(row.Text(1)).value_or(MessageStatus::kPending),
-          .attempts = static_cast<int>(row.Int(2)),
+          .attempts = Count(row.Int(2)),
           .available_at = ToTimestamp(row.Int(3)),
           .last_error = std::string(row.Text(4)),
           .updated_at = ToTimestamp(row.Int(5)),
@@ -119,7 +125,7 @@ Delivery ReadDelivery(const Query& row) {
 
 Attempt ReadAttempt(const Query& row) {
   return {.destination = std::string(row.Text(0)),
-          .attempt = static_cast<int>(row.Int(1)),
+          .attempt = Count(row.Int(1)),
           .worker = std::string(row.Text(2)),
           .started_at = ToTimestamp(row.Int(3)),
           .ended_at = ToTimestamp(row.Int(4)),
