@@ -1,12 +1,11 @@
-#include <atomic>
+#include <array>
 #include <chrono>
-#include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "base/text.h"
 #include "bench/pg_session.h"
+#include "bench/producers.h"
 #include "bench/scenario.h"
 #include "bench_sql/postgres.h"
 #include "bench_sql/sqlite.h"
@@ -17,26 +16,14 @@ namespace outbox::bench {
 namespace {
 
 using base::StrCat;
-using std::chrono::steady_clock;
 
 constexpr double kAgainstBusinessAlone = 0.57;
-constexpr std::chrono::milliseconds kWarmUp{500};
-constexpr std::chrono::milliseconds kSlice{2000};
 // The sides of a round take turns, so that a machine's slow moments meet them all.
 constexpr int kSlices = 3;
 constexpr int kSlicesQuick = 1;
 constexpr std::chrono::seconds kConnectTimeout{10};
 
 enum class Side { kBusinessAlone, kLibrary, kFunction };
-
-NewMessage OrderCreated() {
-  return {.topic = "orders.order.created.v1",
-          .payload = StrCat(R"({"orderId":"0198f7a2-6b1c-7d3e-9a41-5c2f8e7b6a90",)",
-                            R"("customer":"customer 1","total":12.5,"currency":"EUR","note":")",
-                            std::string(220, 'x'), "\"}"),
-          .event_type = "OrderCreated",
-          .key = "customer-1"};
-}
 
 // One application: a connection, and the business transaction it repeats.
 class Client {
@@ -62,7 +49,7 @@ class PostgresClient final : public Client {
       OUTBOX_RETURN_IF_ERROR(Enqueue(session_.handle(), table_, message_).error());
     } else if (side == Side::kFunction) {
       const std::array params{table_.c_str(), message_.topic.c_str(), message_.payload.c_str(),
-                              message_.key.c_str()};
+                              message_.key.c_str(), message_.event_type.c_str()};
       OUTBOX_RETURN_IF_ERROR(session_.Run("enqueue", params));
     }
     return session_.Execute("COMMIT");
@@ -108,29 +95,6 @@ class SqliteClient final : public Client {
 
 using Clients = std::vector<std::unique_ptr<Client>>;
 
-// Transactions a second of all clients together, after a warm-up.
-Result<double> TransactionRate(Clients& clients, Side side) {
-  const auto from = steady_clock::now() + kWarmUp;
-  const auto until = from + kSlice;
-  std::atomic<std::size_t> counted = 0;
-  std::vector<Status> failures(clients.size());
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < clients.size(); ++i) {
-    threads.emplace_back([&, i] {
-      std::size_t mine = 0;
-      for (auto now = steady_clock::now(); now < until;) {
-        if (failures[i] = clients[i]->Transact(side); !failures[i].ok()) return;
-        now = steady_clock::now();
-        if (now >= from && now < until) ++mine;
-      }
-      counted += mine;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (Status& failure : failures) OUTBOX_RETURN_IF_ERROR(std::move(failure));
-  return static_cast<double>(counted) / std::chrono::duration<double>(kSlice).count();
-}
-
 struct Variant {
   Side side;
   const char* name;
@@ -146,7 +110,10 @@ Result<std::vector<double>> MeasureRound(Scratch& scratch, Clients& clients,
   for (int slice = 0; slice < slices; ++slice) {
     for (std::size_t i = 0; i < sides.size(); ++i) {
       OUTBOX_RETURN_IF_ERROR(scratch.Fill(0));
-      OUTBOX_ASSIGN_OR_RETURN(const double rate, TransactionRate(clients, sides[i]));
+      OUTBOX_ASSIGN_OR_RETURN(const double rate,
+                              TransactionRate(clients.size(), [&](std::size_t client) {
+                                return clients[client]->Transact(sides[i]);
+                              }));
       rates[i] += rate / slices;
     }
   }

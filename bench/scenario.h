@@ -56,6 +56,8 @@ std::span<const Scenario> Scenarios() noexcept;
 
 // What a business transaction costs with one enqueue and without.
 Status EnqueueCost(Run& run);
+// The SQL functions against the library and a plain INSERT of the same rows.
+Status EnqueueFunction(Run& run);
 // How fast a relay empties a full table, against a bare loop that runs the same statements.
 Status DrainRate(Run& run);
 // Commit to sink under a steady load that does not wait for anybody.

@@ -156,7 +156,10 @@ Status UnknownMember(const std::string& name) {
 Result<NewMessage> ParseMessageLine(std::string_view line) {
   // The parser takes a zero byte for the end of the text, which goes on.
   if (line.find('\0') != std::string_view::npos || !Json::accept(line)) {
-    return Status::Invalid("is not valid JSON");
+    return Status::Invalid("is not valid JSON")
+        .WithHint(
+            "write one JSON object in UTF-8, its numbers below 1.8e308 and its surrogates "
+            "(\\ud83d\\ude00) in pairs");
   }
   if (base::Trim(line).front() != '{') return Status::Invalid("is not a JSON object");
   NewMessage message;

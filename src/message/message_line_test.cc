@@ -51,6 +51,17 @@ TEST(MessageLine, TakesNullForAbsentExceptAsAPayload) {
   EXPECT_FALSE(message->id);
 }
 
+TEST(MessageLine, RefusesNumbersBeyondADoubleAndLoneSurrogates) {
+  for (const char* value : {"1e400", "-1e400", R"("\ud800")"}) {
+    for (const char* member : {"payload", "headers"}) {
+      const std::string line = base::StrCat(R"({"topic":"t","payload":{},"headers":{},")", member,
+                                            R"(":{"a":)", value, "}}");
+      EXPECT_EQ(ParseMessageLine(line).error().message(), "is not valid JSON") << line;
+      EXPECT_THAT(ParseMessageLine(line).error().hint(), HasSubstr("1.8e308"));
+    }
+  }
+}
+
 TEST(MessageLine, NamesWhatIsWrong) {
   const std::vector<std::pair<const char*, const char*>> cases{
       {"", "is not valid JSON"},

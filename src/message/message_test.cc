@@ -45,6 +45,25 @@ TEST(TopicRule, RelaxedAcceptsAnyText) {
   EXPECT_FALSE(ValidateTopic(std::string(256, 'x'), TopicRule::kRelaxed).ok());
 }
 
+// The rule that outbox.enqueue has as well: what a double cannot hold, and half a surrogate pair,
+// would be read differently by every consumer.
+TEST(Validate, RefusesNumbersBeyondADoubleAndLoneSurrogates) {
+  const auto with = [](const std::string& payload) {
+    NewMessage message = Valid();
+    message.payload = payload;
+    return Validate(message, {});
+  };
+  for (const char* bad : {"1e400", "-1e400", R"({"a":[1e309]})", "1.7976931348623159e308",
+                          R"("\ud800")", R"("\udc00")", R"({"\ud800":1})", R"("\ud800x")"}) {
+    EXPECT_THAT(with(bad), HasCode(Code::kInvalidArgument)) << bad;
+    EXPECT_THAT(with(bad).hint(), HasSubstr("1.8e308")) << bad;
+  }
+  for (const char* good : {"1.7976931348623157e308", "1.7976931348623158e308", "1e-400",
+                           "123456789012345678901234567890", R"("\ud83d\ude00")", R"("1e400")"}) {
+    EXPECT_OK(with(good));
+  }
+}
+
 TEST(Validate, NamesTheFieldThatIsWrong) {
   const auto problem = [](auto change) {
     NewMessage message = Valid();

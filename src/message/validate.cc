@@ -78,7 +78,9 @@ Status ValidatePayload(std::string_view payload, std::size_t bytes_max) {
   if (valid && nul == std::string_view::npos) return Status::Ok();
   const std::size_t error_at = valid ? nul + 1 : checker.error_at();
   return Status::Invalid(StrCat("payload: is not valid JSON at byte ", error_at))
-      .WithHint("the payload must be one JSON value in UTF-8");
+      .WithHint(
+          "the payload must be one JSON value in UTF-8, its numbers below 1.8e308 and its "
+          "surrogates (\\ud83d\\ude00) in pairs");
 }
 
 Status ValidateText(std::string_view field, std::string_view value, std::size_t bytes_max) {

@@ -5,6 +5,11 @@ DROP FUNCTION outbox.enqueue(text, text, jsonb, text, uuid, text, jsonb, timesta
   integer, text, text);
 DROP FUNCTION IF EXISTS outbox.check_message(text, text, jsonb, text, uuid, text, jsonb, timestamptz, uuid, text, text,
   integer, text, text);
+DROP FUNCTION IF EXISTS outbox.write_enqueue(), outbox.enqueue_definition(), outbox.enqueue_many_definition(),
+  outbox.branches(text), outbox.checked_elements(jsonb, text, bigint), outbox.check_element(bigint, jsonb),
+  outbox.members(), outbox.exceeds_double(jsonb), outbox.is_sound(text, jsonb, json, text, uuid, text,
+  jsonb, timestamptz, uuid, text, text, integer, text, text),
+  outbox.enqueue_any(text, text, jsonb, text, uuid, text, jsonb, timestamptz, uuid, text, text, integer, text, text);
 DROP FUNCTION outbox.quoted_table(text);
 DROP FUNCTION outbox.uuid_v7();
 DROP FUNCTION outbox.refuse_topic(text);

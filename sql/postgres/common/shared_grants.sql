@@ -9,7 +9,9 @@ BEGIN
     GRANT USAGE ON SCHEMA outbox TO outbox_producer;
     GRANT SELECT ON outbox.migration TO outbox_producer;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA outbox TO outbox_producer;
-    REVOKE EXECUTE ON FUNCTION outbox.purge_audit(text, bigint, bigint) FROM outbox_producer;
+    REVOKE EXECUTE ON FUNCTION outbox.purge_audit(text, bigint, bigint), outbox.write_enqueue(),
+      outbox.enqueue_definition(), outbox.enqueue_many_definition(), outbox.branches(text)
+      FROM outbox_producer;
   END IF;
   IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'outbox_relay') THEN
     GRANT USAGE ON SCHEMA outbox TO outbox_relay;

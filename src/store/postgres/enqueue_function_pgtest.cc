@@ -173,15 +173,160 @@ TEST_F(EnqueueFunctionTest, ARowWrittenByHandFollowsTheSameRules) {
   sql_->Run("DROP ROLE " + role);
 }
 
+// Functions, operators and types of the same names, which a search_path puts before PostgreSQL's
+// own.
 TEST_F(EnqueueFunctionTest, ASearchPathOfTheCallersCanNotMisleadIt) {
   sql_->Run("CREATE SCHEMA evil");
   sql_->Run(
       "CREATE FUNCTION evil.gen_random_uuid() RETURNS uuid LANGUAGE sql AS"
       " 'SELECT ''00000000-0000-0000-0000-000000000000''::uuid'");
-  sql_->Run("SET search_path = evil, pg_catalog");
-  sql_->Run(Call("'a.b.c.v1', '{}'"));
+  sql_->Run("CREATE DOMAIN evil.json AS integer");
+  sql_->Run("CREATE DOMAIN evil.text AS integer");
+  sql_->Run("CREATE DOMAIN evil.uuid AS integer");
+  for (const char* function :
+       {"octet_length(pg_catalog.text) RETURNS int", "to_json(jsonb) RETURNS pg_catalog.json",
+        "clock_timestamp() RETURNS timestamptz",
+        "starts_with(pg_catalog.text, pg_catalog.text) RETURNS boolean",
+        "equal(pg_catalog.text, pg_catalog.text) RETURNS boolean",
+        "equal(int, int) RETURNS boolean",
+        "equal(pg_catalog.uuid, pg_catalog.uuid) RETURNS boolean",
+        "equal(jsonb, jsonpath) RETURNS boolean",
+        "equal(timestamptz, timestamptz) RETURNS boolean"}) {
+    sql_->Run(base::StrCat("CREATE FUNCTION evil.", function,
+                           " LANGUAGE plpgsql AS 'BEGIN RAISE ''misled''; END'"));
+  }
+  for (const char* name : {"=", "<>", "<=", ">=", "<", "~", "!~", "||"}) {
+    for (const char* type : {"pg_catalog.text", "int", "pg_catalog.uuid", "timestamptz"}) {
+      sql_->Run(base::StrCat("CREATE OPERATOR evil.", name, " (LEFTARG = ", type,
+                             ", RIGHTARG = ", type, ", FUNCTION = evil.equal)"));
+    }
+  }
+  sql_->Run(
+      "CREATE OPERATOR evil.@@ (LEFTARG = jsonb, RIGHTARG = jsonpath, FUNCTION = evil.equal)");
+  PlainConnection caller(url_);
+  caller.Run("SET search_path = evil, pg_catalog");
+  const std::string tenant = "0190b5c0-0000-7000-8000-000000000001";
+  caller.Run(Call("'a.b.c.v1', '{}'"));
+  caller.Run(
+      Call("'a.b.c.v1', '{}', headers => '{\"a\": 1}', available_at => '2030-01-01 00:00:00Z',"
+           " tenant_id => '" +
+           tenant + "', dedupe_key => '" + tenant + "/1'"));
+  caller.Run(Call("'a.b.c.v1', '{}', id => '0190b5c0-0000-7000-8000-000000000009'"));
+  caller.Run(Call("'a.b.c.v1', '{}', id => '0190b5c0-0000-7000-8000-000000000009'"));
+  caller.Run(
+      "SELECT outbox.enqueue_many('orders_outbox', '[{\"topic\": \"a.b.c.v1\", \"payload\": 1}]')");
+  EXPECT_EQ(Rows(), "4");
   EXPECT_EQ(Value("SELECT count(*) FROM public.orders_outbox WHERE id::text LIKE '00000000%'"),
             "0");
+}
+
+TEST_F(EnqueueFunctionTest, ATableMadeAnewIsFoundByASessionThatUsedTheOldOne) {
+  PlainConnection producer(url_);
+  producer.Run(Call("'a.b.c.v1', '{}'"));
+  auto migrator = backend_->OpenMigrator(Soon()).value();
+  ASSERT_OK(migrator->Down({.table = kTable, .discard_undelivered = true}, Soon()));
+  Migrate({.table = kTable});
+  producer.Run(Call("'a.b.c.v1', '{}'"));
+  EXPECT_EQ(Rows(), "1");
+  sql_->Run("ALTER TABLE orders_outbox RENAME TO old_outbox");
+  EXPECT_THAT(producer.Failure(Call("'a.b.c.v1', '{}'")), StartsWith("42P01"));
+  sql_->Run("ALTER TABLE old_outbox RENAME TO orders_outbox");
+  producer.Run(Call("'a.b.c.v1', '{}'"));
+  EXPECT_EQ(Rows(), "2");
+}
+
+// One that the owner of the functions has not met yet.
+TEST_F(EnqueueFunctionTest, ATableWithoutABranchWorksTheSame) {
+  sql_->Run("DELETE FROM outbox.migration");
+  sql_->Run("SELECT outbox.write_enqueue()");
+  EXPECT_THAT(sql_->Failure(Call("'a.b.c.v1', '{}'")), StartsWith("42P01"));
+  sql_->Run("INSERT INTO outbox.migration VALUES ('public.orders_outbox', 1, 'by hand')");
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_proc WHERE prosrc LIKE '%public.orders_outbox%'"), "0");
+  sql_->Run(Call("'a.b.c.v1', '{}', dedupe_key => 'x'"));
+  const std::string many =
+      "SELECT already_enqueued FROM outbox.enqueue_many('orders_outbox', '["
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 1},"
+      "{\"topic\": \"a.b.c.v1\", \"payload\": 2, \"dedupe_key\": \"x\"}]')";
+  EXPECT_EQ(sql_->Table(many), "f\nt\n");
+  EXPECT_THAT(sql_->Failure(Call("NULL, '{}'")), HasSubstr("topic:"));
+  sql_->Run("SELECT outbox.write_enqueue()");
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_proc WHERE prosrc LIKE '%public.orders_outbox%'"), "2");
+  EXPECT_EQ(sql_->Table(many), "f\nt\n");
+  EXPECT_EQ(Rows(), "3");
+}
+
+TEST_F(EnqueueFunctionTest, ARecordWithAHostileNameGetsNoBranch) {
+  sql_->Run(
+      "INSERT INTO outbox.migration VALUES"
+      " ('public.x}'') THEN RAISE ''misled''; END IF; --', 1, 'by hand')");
+  sql_->Run("SELECT outbox.write_enqueue()");
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_proc WHERE prosrc LIKE '%misled%'"), "0");
+  sql_->Run(Call("'a.b.c.v1', '{}'"));
+}
+
+// The rule of the library.
+TEST_F(EnqueueFunctionTest, RefusesNumbersBeyondADoubleAndLoneSurrogates) {
+  for (const char* bad : {"1e400", "-1e400", "{\"a\": [1e309]}", "1.7976931348623159e308"}) {
+    EXPECT_THAT(
+        sql_->Failure(Call(base::StrCat("'a.b.c.v1', '", bad, "'"))),
+        AllOf(StartsWith("22023"), HasSubstr("payload: has a number"), HasSubstr("1.8e308")))
+        << bad;
+    EXPECT_THAT(
+        sql_->Failure(Call(base::StrCat("'a.b.c.v1', '{}', headers => '{\"h\": ", bad, "}'"))),
+        AllOf(StartsWith("22023"), HasSubstr("headers: have a number")))
+        << bad;
+    EXPECT_THAT(
+        sql_->Failure(base::StrCat("SELECT outbox.enqueue_many('orders_outbox', '[{\"topic\":"
+                                   " \"a.b.c.v1\", \"payload\": ",
+                                   bad, "}]')")),
+        AllOf(StartsWith("22023"), HasSubstr("messages[0].payload: has a number")))
+        << bad;
+  }
+  for (const char* bad : {"\"\\ud800\"", "\"\\udc00\"", "{\"\\ud800\": 1}"}) {
+    EXPECT_THAT(sql_->Failure(Call(base::StrCat("'a.b.c.v1', '", bad, "'"))), StartsWith("22P02"))
+        << bad;
+  }
+  EXPECT_EQ(Rows(), "0");
+  for (const char* good : {"1.7976931348623157e308", "1.7976931348623158e308", "1e-400",
+                           "\"\\ud83d\\ude00\"", "\"1e400\""}) {
+    sql_->Run(Call(base::StrCat("'a.b.c.v1', '", good, "'")));
+  }
+  EXPECT_EQ(Rows(), "5");
+}
+
+TEST_F(EnqueueFunctionTest, ManyRefusesMembersItDoesNotKnow) {
+  const auto many = [&](const std::string& element) {
+    return sql_->Failure(
+        "SELECT outbox.enqueue_many('orders_outbox', '["
+        "{\"topic\": \"a.b.c.v1\", \"payload\": 1}, " +
+        element + "]')");
+  };
+  EXPECT_THAT(
+      many("{\"topik\": \"a.b.c.v1\", \"payload\": 1}"),
+      AllOf(StartsWith("22023"), HasSubstr("messages[1].topik: is not a field of a message"),
+            HasSubstr("the fields are topic, payload, ")));
+  EXPECT_THAT(many("{\"topic\": \"a.b.c.v1\", \"payload\": 1, \"delay\": null}"),
+              HasSubstr("messages[1].delay: is not a field"));
+  for (const char* element : {"1", "null", "\"topic\"", "[\"topic\"]"}) {
+    EXPECT_THAT(many(element),
+                AllOf(StartsWith("22023"), HasSubstr("messages[1]: is not a JSON object")))
+        << element;
+  }
+  EXPECT_EQ(Rows(), "0");
+}
+
+TEST_F(EnqueueFunctionTest, OddButRightMessagesPass) {
+  sql_->Run(
+      Call("'a.b.c.v1', 'null', namespace => NULL, event_version => NULL, dedupe_key => '',"
+           " headers => jsonb_build_object('h', repeat('x', 1000))"));
+  sql_->Run(
+      "SELECT outbox.enqueue_many('orders_outbox', jsonb_build_array(jsonb_build_object("
+      "'topic', 'a.b.c.v1', 'payload', NULL, 'namespace', NULL, 'event_version', NULL,"
+      " 'dedupe_key', '', 'id', NULL, 'headers', jsonb_build_object('h', repeat('x', 1000)))))");
+  EXPECT_EQ(
+      Value("SELECT count(*) FROM orders_outbox WHERE payload::text = 'null' AND namespace = ''"
+            " AND event_version = 1 AND dedupe_key IS NULL AND octet_length(headers->>'h') = 1000"),
+      "2");
 }
 
 TEST_F(EnqueueFunctionTest, ManyReturnsOneRowPerElementInOrder) {

@@ -161,6 +161,7 @@ Result<Migrated> PostgresMigrator::UpInTransaction(const message::TableName& tab
   const Change change{.created = !schema.exists, .upgraded = !done.applied.empty()};
   OUTBOX_ASSIGN_OR_RETURN(done.switched, ApplySwitches(table, options, change, deadline));
   OUTBOX_RETURN_IF_ERROR(connection_.Run(GrantsScript(table), deadline));
+  OUTBOX_RETURN_IF_ERROR(WriteEnqueue(deadline));
   return done;
 }
 
@@ -182,6 +183,10 @@ Status PostgresMigrator::UpdateShared(Deadline deadline) {
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(kVersion, Params(), deadline));
   if (rows.size() == 1 && rows.Text(0, 0) == SharedVersion()) return Status::Ok();
   return connection_.Run(SharedScript(), deadline);
+}
+
+Status PostgresMigrator::WriteEnqueue(Deadline deadline) {
+  return connection_.Run(std::string(queries::kWriteEnqueue), deadline);
 }
 
 Result<std::vector<Switch>> PostgresMigrator::ApplySwitches(const message::TableName& table,
@@ -227,7 +232,9 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
   if (!schema.exists) {
     OUTBOX_ASSIGN_OR_RETURN(const bool records, SharedExists("migration", deadline));
-    if (records) OUTBOX_RETURN_IF_ERROR(ForgetDropped(table, deadline));
+    if (!records) return removed;
+    OUTBOX_RETURN_IF_ERROR(ForgetDropped(table, deadline));
+    OUTBOX_RETURN_IF_ERROR(WriteEnqueue(deadline));
     return removed;
   }
   if (!options.discard_undelivered) OUTBOX_RETURN_IF_ERROR(RefuseUndelivered(table, deadline));
@@ -242,9 +249,9 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
   OUTBOX_RETURN_IF_ERROR(connection_.Execute(kForget, display, deadline).error());
   OUTBOX_RETURN_IF_ERROR(ForgetHolds(table, deadline));
   OUTBOX_ASSIGN_OR_RETURN(const Rows left, connection_.Execute(kTables, Params(), deadline));
-  if (left.size() == 0) {
-    OUTBOX_RETURN_IF_ERROR(connection_.Run(std::string(queries::kSharedDrop), deadline));
-  }
+  OUTBOX_RETURN_IF_ERROR(left.size() == 0
+                             ? connection_.Run(std::string(queries::kSharedDrop), deadline)
+                             : WriteEnqueue(deadline));
   return removed;
 }
 

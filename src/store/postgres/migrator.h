@@ -48,6 +48,8 @@ class PostgresMigrator final : public Migrator {
                                              const MigrateOptions& options, Deadline deadline);
   Status ForgetDropped(const message::TableName& table, Deadline deadline);
   Status UpdateShared(Deadline deadline);
+  // Gives the SQL functions a branch for each table there is. Call it after the records changed.
+  Status WriteEnqueue(Deadline deadline);
   // The options of a table.
   struct Switches {
     bool strict = false;

@@ -221,6 +221,77 @@ TEST_F(MigratorTest, TwoAtOnceDoTheWorkOnce) {
   EXPECT_EQ(applied, LatestVersion());
 }
 
+// The tables with a branch in outbox.enqueue and in outbox.enqueue_many.
+constexpr const char* kBranches =
+    "SELECT string_agg(DISTINCT name[1], ' ' ORDER BY name[1]) FROM pg_proc,"
+    " regexp_matches(prosrc, 'INSERT INTO ([a-z_.]+) AS t', 'g') AS name"
+    " WHERE pronamespace = 'outbox'::regnamespace AND proname = ";
+
+TEST_F(MigratorTest, EveryTableHasItsBranchAlsoWhenTwoAreMadeAtOnce) {
+  std::vector<std::thread> threads;
+  for (const std::string table : {"a_outbox", "b_outbox", "c_outbox"}) {
+    threads.emplace_back([this, table] {
+      const auto backend = Open(url_);
+      EXPECT_OK(backend->OpenMigrator(Soon()).value()->Up({.table = table}, Soon()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const char* function : {"'enqueue'", "'enqueue_many'"}) {
+    EXPECT_EQ(Value(std::string(kBranches) + function),
+              "public.a_outbox public.b_outbox public.c_outbox public.orders_outbox");
+  }
+  ASSERT_OK(migrator_->Down({.table = "b_outbox"}, Soon()));
+  EXPECT_EQ(Value(std::string(kBranches) + "'enqueue'"),
+            "public.a_outbox public.c_outbox public.orders_outbox");
+  EXPECT_THAT(sql_->Failure("SELECT outbox.enqueue('b_outbox', 'a.b.c.v1', '{}')"),
+              AllOf(HasSubstr("42P01"), HasSubstr("outboxd migrate up --table public.b_outbox")));
+  sql_->Run("SELECT outbox.enqueue('c_outbox', 'a.b.c.v1', '{}')");
+}
+
+TEST_F(MigratorTest, APrintedScriptForASecondTableMakesTheSameBranches) {
+  Migrate({.table = "sales_outbox"});
+  const std::string before = Schema();
+  ASSERT_OK(migrator_->Down({.table = "sales_outbox"}, Soon()));
+  RunScript({}, {.table = "sales_outbox"});
+  EXPECT_EQ(Schema(), before);
+}
+
+TEST_F(MigratorTest, ATableThatIsUpToDateGetsTheBranchThatItLacks) {
+  const std::string before = Schema();
+  // As an older program left them.
+  sql_->Run(
+      "CREATE OR REPLACE FUNCTION outbox.enqueue_many(table_name text, messages jsonb)"
+      " RETURNS TABLE (id uuid, seq bigint, already_enqueued boolean) LANGUAGE plpgsql"
+      " AS 'BEGIN RAISE ''old''; END'");
+  sql_->Run("DROP FUNCTION outbox.write_enqueue()");
+  sql_->Run("COMMENT ON SCHEMA outbox IS 'outboxd shared objects of another version'");
+  const auto up = migrator_->Up({.table = kTable}, Soon());
+  ASSERT_OK(up);
+  EXPECT_THAT(up->applied, IsEmpty());
+  EXPECT_EQ(Schema(), before);
+}
+
+// The functions are their owner's; the table is served without a branch until the owner migrates.
+TEST_F(MigratorTest, ARoleThatDoesNotOwnTheFunctionsAddsATable) {
+  const std::string role = "module_" + database_;
+  sql_->Run("CREATE ROLE " + role + " LOGIN");
+  sql_->Run("CREATE SCHEMA module AUTHORIZATION " + role);
+  sql_->Run("GRANT USAGE ON SCHEMA outbox TO " + role);
+  sql_->Run("GRANT SELECT, INSERT, DELETE ON outbox.migration TO " + role);
+  sql_->Run("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA outbox TO " + role);
+  const auto theirs = Open(base::StrCat("postgres://", role, url_.substr(url_.find('@'))));
+  ASSERT_OK(theirs->OpenMigrator(Soon()).value()->Up({.table = "module.outbox"}, Soon()));
+  EXPECT_EQ(Value(std::string(kBranches) + "'enqueue'"), "public.orders_outbox");
+  const std::string enqueue = "SELECT outbox.enqueue('module.outbox', 'a.b.c.v1', '{}')";
+  sql_->Run(enqueue);
+  ASSERT_OK(migrator_->Up({.table = kTable}, Soon()));
+  EXPECT_EQ(Value(std::string(kBranches) + "'enqueue'"), "module.outbox public.orders_outbox");
+  sql_->Run(enqueue);
+  EXPECT_EQ(Value("SELECT count(*) FROM module.outbox"), "2");
+  sql_->Run("DROP OWNED BY " + role + " CASCADE");
+  sql_->Run("DROP ROLE " + role);
+}
+
 TEST_F(MigratorTest, SwitchesTheTopicRuleAndKeepsItOtherwise) {
   const std::string odd = "SELECT outbox.enqueue('orders_outbox', 'Odd Topic', '{}')";
   EXPECT_THAT(sql_->Failure(odd), HasSubstr("topic: 'Odd Topic' does not follow the topic rule"));

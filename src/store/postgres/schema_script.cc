@@ -12,10 +12,11 @@ namespace {
 namespace queries = sql::postgres;
 
 std::string SharedObjects() {
-  return base::StrCat(queries::kSharedSchema, "\n", queries::kSharedControl, "\n",
-                      queries::kSharedAudit, "\n", queries::kSharedRules, "\n",
-                      queries::kSharedEnqueue, "\n", queries::kSharedEnqueueMany, "\n",
-                      queries::kSharedNotify, "\n", queries::kSharedGrants);
+  return base::StrCat(
+      queries::kSharedSchema, "\n", queries::kSharedControl, "\n", queries::kSharedAudit, "\n",
+      queries::kSharedRules, "\n", queries::kSharedMessage, "\n", queries::kSharedEnqueueWrite,
+      "\n", queries::kSharedEnqueue, "\n", queries::kSharedEnqueueMany, "\n",
+      queries::kWriteEnqueue, "\n", queries::kSharedNotify, "\n", queries::kSharedGrants);
 }
 
 std::string RequireVersion(const message::TableName& table, int version) {
@@ -111,7 +112,8 @@ Result<std::string> CompleteScript(const message::TableName& table, const Migrat
   } else if (!creates && to == latest) {
     script += "\n" + KeepIsolation(table);
   }
-  return base::StrCat(script, "\n", GrantsScript(table), print.transaction ? "\nCOMMIT;\n" : "");
+  return base::StrCat(script, "\n", GrantsScript(table), "\n", queries::kWriteEnqueue,
+                      print.transaction ? "\nCOMMIT;\n" : "");
 }
 
 }  // namespace outbox::store::postgres
