@@ -246,7 +246,7 @@ TEST_P(MessageApiSuite, RefusesBadMessages) {
       {Body(R"(,"id":"7")"), "id"},
       {"[]", "object"},
       {"{", "not JSON"},
-      {R"({"topic":"orders.order.created.v1","payload":1e400})", "not JSON"},
+      {R"({"topic":"orders.order.created.v1","payload":1e400})", "too large"},
       {R"({"topic":"orders.order.created.v1","payload":"\ud800"})", "not JSON"},
       {Body(R"(,"headers":{"h":"\ud800"})"), "not JSON"},
       {Body() + std::string(1, '\0') + "\"garbage", "not JSON"},
