@@ -38,6 +38,11 @@ std::string FormatSpan(milliseconds span) {
 }
 
 std::string FormatAge(Timestamp at, Timestamp now) {
+  // Times that stand for the beginning or the end of time would overflow the difference.
+  constexpr Timestamp kFirst =
+      std::chrono::sys_days(std::chrono::year(1) / std::chrono::January / 1);
+  if (at < kFirst) return "long ago";
+  if (at > base::kTimestampMax) return "never";
   const auto age = std::chrono::duration_cast<milliseconds>(now - at);
   if (age >= milliseconds(1'000)) return base::StrCat(FormatSpan(age), " ago");
   if (age <= milliseconds(-1'000)) return base::StrCat("in ", FormatSpan(-age));

@@ -31,6 +31,8 @@ TEST(Format, AgesLookBothWays) {
   EXPECT_EQ(FormatAge(now - seconds(185), now), "3m 5s ago");
   EXPECT_EQ(FormatAge(now + hours(2), now), "in 2h");
   EXPECT_EQ(FormatAge(now, now), "now");
+  EXPECT_EQ(FormatAge(Timestamp::min(), now), "long ago");
+  EXPECT_EQ(FormatAge(Timestamp::max(), now), "never");
 }
 
 TEST(Format, OneIsSingular) {

@@ -192,6 +192,15 @@ TEST_P(BadRows, AreDeliveredOrDeadInEveryClaimMode) {
   }
 }
 
+TEST_P(BadRows, LeaveTheFiguresReadable) {
+  InsertBad();
+  const auto stats = stage_->Run({"stats", "--table", std::string(kTable)});
+  EXPECT_EQ(stats.exit_code, 0) << stats.standard_error;
+  const auto list = stage_->Run({"list", "--table", std::string(kTable)});
+  EXPECT_EQ(list.exit_code, 0) << list.standard_error;
+  EXPECT_THAT(list.standard_output, ::testing::Not(::testing::HasSubstr("106751")));
+}
+
 // A row that the database refuses to settle, in the middle of others.
 TEST_P(BadRows, ARowThatRefusesItsOutcomeHoldsUpNoOthers) {
   for (const Mode& mode : kModes) {

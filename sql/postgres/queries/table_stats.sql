@@ -52,15 +52,16 @@ SELECT
   (SELECT count(*) FROM delivered),
   (extract(epoch FROM now() - least(
     coalesce(
-      min(available_at) FILTER (
+      min(greatest(available_at, timestamptz '0001-01-01 00:00:00+00')) FILTER (
         WHERE available_at <= now() AND (locked_until IS NULL OR locked_until < now())),
       -- All that were counted are leased: the next that is not.
-      (SELECT m.available_at FROM {{table}} AS m
+      (SELECT greatest(m.available_at, timestamptz '0001-01-01 00:00:00+00') FROM {{table}} AS m
        WHERE m.processed_at IS NULL AND m.available_at <= now()
          AND (m.available_at, m.seq) > ((SELECT l.available_at FROM last AS l), (SELECT l.seq FROM last AS l))
          AND (m.locked_until IS NULL OR m.locked_until < now())
        ORDER BY m.available_at, m.seq LIMIT 1)),
-    (SELECT min(oldest) FROM due))) * 1000)::bigint,
+    (SELECT min(greatest(oldest, timestamptz '0001-01-01 00:00:00+00')) FROM due
+     WHERE oldest IS NOT NULL))) * 1000)::bigint,
   (SELECT l.available_at FROM last AS l),
   (SELECT l.seq FROM last AS l),
   current_setting('server_version_num')::integer

@@ -20,6 +20,6 @@ SELECT
   count(*),
   count(*) FILTER (WHERE status = 'dead'),
   (SELECT count(*) FROM delivered),
-  (extract(epoch FROM now() - min(available_at) FILTER (
-    WHERE available_at <= now() AND (locked_until IS NULL OR locked_until < now()))) * 1000)::bigint
+  (extract(epoch FROM now() - min(greatest(available_at, timestamptz '0001-01-01 00:00:00+00'))
+    FILTER (WHERE available_at <= now() AND (locked_until IS NULL OR locked_until < now()))) * 1000)::bigint
 FROM live
