@@ -617,6 +617,7 @@ TEST_F(CoreTest, OverdueCallsThatNeverReachedTheSinkCostNoAttemptAndPause) {
   EXPECT_FALSE(given_up[0].reached);
   EXPECT_EQ(core().state(), RelayState::kPaused);
   EXPECT_THAT(std::string(core().pause_reason()), ::testing::HasSubstr("30s"));
+  Extend();
   const auto settle = NextSettle();
   ASSERT_TRUE(settle);
   EXPECT_EQ(core().OnSettled(*settle, {}).counts.released, 10U);

@@ -48,7 +48,7 @@ class KafkaSink final : public Sink {
     {
       const std::unique_lock turn(shared_.turn, deadline.at());
       if (!turn) return TooLate();
-      OUTBOX_ASSIGN_OR_RETURN(producer, Ready(shared_));
+      OUTBOX_ASSIGN_OR_RETURN(producer, Ready(shared_, deadline));
     }
     return producer->Reach(deadline);
   }
@@ -169,17 +169,20 @@ class KafkaSink final : public Sink {
     return Status(Code::kDeadline, Disposition::kSinkDown, "not sent: no time was left for it");
   }
 
-  // REQUIRES: the slot's turn. A broken producer is left to the calls that still use it.
-  Result<std::shared_ptr<Producer>> Ready(Slot& slot) {
+  // REQUIRES: the slot's turn. A broken producer is left to the calls that still use it. One that
+  // nobody uses has ended before its successor sends: what it still had on its way would come later
+  // than messages that follow it.
+  Result<std::shared_ptr<Producer>> Ready(Slot& slot, Deadline deadline) {
     if (slot.producer == nullptr || slot.producer->broken()) {
       slot.producer.reset();
+      burial_->Await(Deadline::After(deadline.remaining() / 2));
       OUTBOX_ASSIGN_OR_RETURN(auto made, Producer::Make(options_, slot.use));
       slot.producer = burial_->Share(std::move(made));
     }
     return slot.producer;
   }
   Result<std::shared_ptr<Producer>> Reached(Slot& slot, Deadline deadline) {
-    OUTBOX_ASSIGN_OR_RETURN(auto producer, Ready(slot));
+    OUTBOX_ASSIGN_OR_RETURN(auto producer, Ready(slot, deadline));
     if (producer->needs_reaching()) OUTBOX_RETURN_IF_ERROR(producer->Reach(deadline));
     return producer;
   }

@@ -297,6 +297,12 @@ void Producer::DecideUnreported(Call& call) const {
 }
 
 void Producer::DecideUnsent(Call& call, Deadline deadline) {
+  if (broken()) {
+    // They wait for those before them, which this producer can not finish.
+    call.left.unsent.insert(call.left.unsent.end(), call.left.taken_along.begin(),
+                            call.left.taken_along.end());
+    call.left.taken_along.clear();
+  }
   for (const std::size_t index : call.left.taken_along) {
     call.results[index] = Status::NotAttempted();
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "message/routes.h"
 #include "sql/postgres.h"
 #include "store/postgres/postgres_fixture.h"
@@ -129,7 +130,10 @@ TEST_F(IsolationTest, AttemptsBelongToWhomTheirMessageBelongsTo) {
 
 TEST_F(IsolationTest, AnUpgradeIsolatesTheTablesItAdds) {
   work_->Run("DROP TABLE orders_outbox_attempt");
-  work_->Run("DELETE FROM outbox.migration WHERE number = 4");
+  for (const char* table : {"orders_outbox", "orders_outbox_delivery"}) {
+    work_->Run(base::StrCat("ALTER TABLE ", table, " DROP COLUMN in_doubt"));
+  }
+  work_->Run("DELETE FROM outbox.migration WHERE number >= 4");
   Migrate({.table = kTable});
   EXPECT_EQ(work_->Run("SELECT relforcerowsecurity FROM pg_class"
                        " WHERE relname = 'orders_outbox_attempt'"),
