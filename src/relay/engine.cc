@@ -283,7 +283,8 @@ void Engine::RunPublisher(Publisher& self) {
       return;
     }
     settler_wake_.notify_one();
-    // Settling makes room for more claims, and its thread says so. Only a pause begins or ends here.
+    // Settling makes room for more claims, and its thread says so. Only a pause begins or ends
+    // here.
     if (core_.state() != told_state_) claimer_wake_.notify_one();
     lock.unlock();
     const auto messages = slice->messages();

@@ -49,7 +49,8 @@ bool SinkOpening::EndsBy(Deadline deadline) const {
 }
 
 Status SinkOpening::Await() const {
-  if (!EndsBy(Deadline(deadline_.at() + kOpenGrace))) return Status::SinkDown(std::string(kOpensStill));
+  if (!EndsBy(Deadline(deadline_.at() + kOpenGrace)))
+    return Status::SinkDown(std::string(kOpensStill));
   return result_.valid() ? result_.get() : Status::Ok();
 }
 

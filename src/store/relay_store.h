@@ -102,8 +102,8 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-// Until when a relay surely leads, by this machine's steady clock: max() where it does until it lets
-// go or dies. None: another one does.
+// Until when a relay surely leads, by this machine's steady clock: max() where it does until it
+// lets go or dies. None: another one does.
 using Leadership = std::optional<std::chrono::steady_clock::time_point>;
 
 struct RelayStoreTraits {

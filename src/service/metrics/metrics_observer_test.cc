@@ -250,7 +250,8 @@ TEST(MetricsObserver, CountsClaimsSettlesSplitsErrorsAndPurges) {
               Optional(2));
   EXPECT_THAT(scrape.Find("outbox_store_errors_total", with(table, "operation", "split")),
               Optional(1));
-  EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "delivered")), Optional(100));
+  EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "delivered")),
+              Optional(100));
   EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "dead")), Optional(5));
   EXPECT_THAT(scrape.Find("outbox_purged_total", with(table, "status", "audit")), Optional(2));
   EXPECT_THAT(scrape.Find("outbox_lease_lost_total", table), Optional(1));
