@@ -331,14 +331,16 @@ TEST_F(KafkaFaults, ACallThatGivesUpTakesNoOtherAlong) {
 }
 
 TEST_F(KafkaFaults, ARefusedMessageIsFoundByHalvesAndTheOthersArrive) {
-  const auto sink = MakeForRefusals();
+  // All of a call are queued before any is sent, on a slow machine too.
+  const auto sink =
+      Make("?timeout=60s&kafka.max.in.flight.requests.per.connection=1&kafka.linger.ms=1000");
   ASSERT_OK(Publish(*sink, MakeMessages(1))[0]);
   // One partition, so one request: as a whole, its first half, the first half of that, and so on.
+  // One by one, the next eight would be refused alone too.
   std::vector<Message> messages = MakeMessages(256);
   for (Message& message : messages) message.key = "key-0";
   kafka_.Push(MockKafka::kProduce, std::vector(9, RD_KAFKA_RESP_ERR_INVALID_RECORD));
-  kafka_.SetRoundTrip(50);  // 256 of them one after the other would take longer than the call has
-  const auto results = Publish(*sink, messages, 8s);
+  const auto results = Publish(*sink, messages, 60s);
   EXPECT_EQ(results[0].disposition(), Disposition::kPermanent) << results[0].ToString();
   for (std::size_t i = 1; i < results.size(); ++i) EXPECT_OK(results[i]);
 }
@@ -349,8 +351,8 @@ TEST_F(KafkaFaults, WhatTheTimeDoesNotSufficeForWasNotAttempted) {
   std::vector<Message> messages = MakeMessages(64);
   for (Message& message : messages) message.key = "key-0";
   kafka_.Push(MockKafka::kProduce, std::vector(200, RD_KAFKA_RESP_ERR_INVALID_RECORD));
-  kafka_.SetRoundTrip(300);
-  const auto results = Publish(*sink, messages, 4s);
+  kafka_.SetRoundTrip(1000);
+  const auto results = Publish(*sink, messages, 12s);
   const auto count = [&](Code code) {
     return std::count_if(results.begin(), results.end(),
                          [&](const Status& result) { return result.code() == code; });

@@ -24,6 +24,7 @@ constexpr std::size_t kBatchMax = 1000;
 constexpr std::size_t kHeadersGuess = 16;
 // With less time left a message is not begun with.
 constexpr std::chrono::milliseconds kWorthATry{200};
+constexpr std::chrono::seconds kEndTimeout{5};
 
 KafkaHeaders MakeHeaders(const Message& message) {
   KafkaHeaders headers(rd_kafka_headers_new(kHeadersGuess));
@@ -38,6 +39,13 @@ class KafkaSink final : public Sink {
  public:
   explicit KafkaSink(KafkaOptions options)
       : options_(std::make_shared<const KafkaOptions>(std::move(options))) {}
+
+  ~KafkaSink() override {
+    shared_.producer.reset();
+    apart_.producer.reset();
+    // librdkafka's threads end before the program does, unless one of them hangs.
+    burial_->Await(Deadline::After(kEndTimeout));
+  }
 
   std::string_view name() const noexcept override { return "kafka"; }
   // One call hands its batch over while another waits for its last reports.

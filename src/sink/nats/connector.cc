@@ -1,5 +1,6 @@
 #include "sink/nats/connector.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -17,11 +18,15 @@ using base::StrCat;
 // Addresses that come and go must not add up to threads without end.
 constexpr std::size_t kLateMax = 16;
 
+std::atomic<std::size_t> attempts_under_way{0};
+
 Deadline ShareOf(Deadline deadline, std::size_t shares) {
   return Deadline::After(deadline.remaining() / static_cast<long>(shares));
 }
 
 }  // namespace
+
+std::size_t NatsAttemptsUnderWay() noexcept { return attempts_under_way; }
 
 // Shared with a thread that may outlive the call that waits for it.
 struct NatsConnector::Attempt {
@@ -85,10 +90,16 @@ Result<std::shared_ptr<NatsConnection>> NatsConnector::Try(const Endpoint& endpo
   }
   const auto attempt = std::make_shared<Attempt>();
   try {
-    std::thread([attempt, options = options_, endpoint, address, deadline] {
-      attempt->Run(*options, endpoint, address, deadline);
+    ++attempts_under_way;
+    std::thread([made = std::shared_ptr(attempt), options = std::shared_ptr(options_), endpoint,
+                 address, deadline]() mutable {
+      made->Run(*options, endpoint, address, deadline);
+      made.reset();
+      options.reset();
+      --attempts_under_way;
     }).detach();
   } catch (const std::system_error& error) {
+    --attempts_under_way;
     return Status::SinkDown(StrCat("nats ", endpoint.ToString(), ": ", error.what()));
   }
   auto outcome = attempt->Await(deadline);

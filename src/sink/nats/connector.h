@@ -7,6 +7,7 @@
 // Threads: used by one at a time.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,10 @@
 #include "sink/net/resolve.h"
 
 namespace outbox::sink {
+
+// Attempts of all connectors that have not ended. Whoever wants the process to end cleanly waits
+// for none. Any thread.
+std::size_t NatsAttemptsUnderWay() noexcept;
 
 class NatsConnector {
  public:
