@@ -1,6 +1,6 @@
 # outboxd: thin fronts over CMake. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test lint format bench install debug tsan fuzz coverage clean
+.PHONY: help deps build run test lint format bench install debug tsan fuzz clean
 
 PREFIX ?= /usr/local
 CMAKE_ARGS ?=
@@ -41,9 +41,6 @@ bench: deps build ## benchmarks, with the rivals when npm is there
 
 install: build ## into PREFIX (default /usr/local)
 	@cmake --install build/release --prefix "$(PREFIX)"
-
-coverage: deps ## line coverage of the tests
-	@tools/build coverage && tools/test coverage && tools/coverage
 
 clean: ## remove the build folder
 	@rm -rf build
