@@ -19,10 +19,10 @@ namespace outbox {
 enum class RelayState : std::uint8_t {
   kStarting,
   kRunning,
-  kStandby,   // single-active mode, and another relay leads
-  kPaused,    // the sink is down; probing
-  kHeld,      // held by somebody: nothing is claimed until it is let go
-  kDraining,  // asked to stop; finishing what is held
+  kStandby,         // single-active mode, and another relay leads
+  kWaitingForSink,  // the sink is down; probing
+  kPaused,          // by somebody: nothing is claimed until it is resumed
+  kDraining,        // asked to stop; finishing what is held
   kStopped,
 };
 

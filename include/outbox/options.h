@@ -119,8 +119,8 @@ struct RelayOptions {
   // Names this relay in locked_by. Made from host name, process id and a random part when empty.
   std::string relay_id;
 
-  // Start as after Relay::Hold: nothing is claimed until LetGo.
-  bool start_held = false;
+  // Start as after Relay::Pause: nothing is claimed until Resume.
+  bool start_paused = false;
 
   // --- stopping ---
   // SIGTERM: dispatches still running after this long are abandoned.

@@ -69,10 +69,10 @@ class Relay {
   // Messages may have been committed: look at once instead of at the next poll.
   virtual void Wake() = 0;
 
-  // Claims nothing until LetGo: what waits here is given back, what is being published is finished.
-  // For people who repair a sink or look into a table. Lasts as long as the relay.
-  virtual void Hold() = 0;
-  virtual void LetGo() = 0;
+  // Claims nothing until Resume: what waits here is given back, what is being published is
+  // finished. For people who repair a sink or look into a table. Lasts as long as the relay.
+  virtual void Pause() = 0;
+  virtual void Resume() = 0;
 
   virtual RelayStats Stats() const = 0;
 };

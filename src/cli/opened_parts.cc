@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kHoldsTimeout{15};
+constexpr std::chrono::seconds kPausesTimeout{15};
 // Connections to the database that are made at a time.
 constexpr std::size_t kOpenersMax = 16;
 
@@ -93,12 +93,12 @@ class Limiter {
 };
 
 // None where the tables for it are missing: the heartbeat says so.
-Result<std::vector<store::RelayHold>> HoldsAtStart(store::ControlStore& control) {
-  auto holds = control.Holds(Deadline::After(kHoldsTimeout));
-  if (!holds.ok() && holds.error().disposition() == Disposition::kPermanent) {
-    return std::vector<store::RelayHold>();
+Result<std::vector<store::RelayPause>> PausesAtStart(store::ControlStore& control) {
+  auto pauses = control.Pauses(Deadline::After(kPausesTimeout));
+  if (!pauses.ok() && pauses.error().disposition() == Disposition::kPermanent) {
+    return std::vector<store::RelayPause>();
   }
-  return holds;
+  return pauses;
 }
 
 // kPermanent when one of the sinks can never work.
@@ -183,9 +183,9 @@ Result<OpenedParts> OpenParts(const config::Config& config, RelayObserver& obser
 
   // Each writes to its own part; none is moved meanwhile.
   std::vector<Task> tasks;
-  std::vector<store::RelayHold> holds;
+  std::vector<store::RelayPause> pauses;
   tasks.push_back([&]() -> Status {
-    OUTBOX_ASSIGN_OR_RETURN(holds, HoldsAtStart(*parts.control));
+    OUTBOX_ASSIGN_OR_RETURN(pauses, PausesAtStart(*parts.control));
     return Status::Ok();
   });
   for (OpenedRelay& relay : parts.relays) {
@@ -227,8 +227,8 @@ Result<OpenedParts> OpenParts(const config::Config& config, RelayObserver& obser
   OUTBOX_RETURN_IF_ERROR(AwaitSinks(parts.relays, observer));
   OUTBOX_RETURN_IF_ERROR(opened);
   for (OpenedRelay& relay : parts.relays) {
-    relay.options.start_held =
-        store::FindHold(holds, relay.display, relay.options.destination) != nullptr;
+    relay.options.start_paused =
+        store::FindPause(pauses, relay.display, relay.options.destination) != nullptr;
   }
   return parts;
 }

@@ -18,7 +18,7 @@
 namespace outbox::cli {
 
 struct OpenedRelay {
-  RelayOptions options;  // with a relay_id; start_held as the database says
+  RelayOptions options;  // with a relay_id; start_paused as the database says
   std::string display;   // of its table
   std::shared_ptr<Sink> sink;
   relay::SinkOpening opening;  // may still run

@@ -41,7 +41,7 @@ Status CheckSink(store::ControlStore& control, const std::string& table, const s
                               : StrCat("sinks: ", base::Join(known, ", ")));
 }
 
-Status Turn(const PauseFlags& options, bool hold) {
+Status Turn(const PauseFlags& options, bool pause) {
   if (options.reason.size() > kReasonBytesMax || !base::IsValidUtf8(options.reason)) {
     return Status::Invalid(StrCat("--reason: is not UTF-8 of at most ", kReasonBytesMax, " bytes"));
   }
@@ -50,7 +50,7 @@ Status Turn(const PauseFlags& options, bool hold) {
   OUTBOX_RETURN_IF_ERROR(backend->OpenInspect(options.table, CommandDeadline()).error());
   const std::string table = backend->DisplayName(options.table);
   const auto control = backend->OpenControl();
-  if (hold && !options.sink.empty()) {
+  if (pause && !options.sink.empty()) {
     OUTBOX_RETURN_IF_ERROR(CheckSink(*control, table, options.sink));
   }
   const store::Audit audit{.actor = OsActor(),
@@ -60,18 +60,18 @@ Status Turn(const PauseFlags& options, bool hold) {
                                          .AddUnlessEmpty("reason", options.reason)
                                          .Finish()};
   OUTBOX_ASSIGN_OR_RETURN(const std::size_t changed,
-                          hold ? control->Hold({.table = table,
-                                                .sink = options.sink,
-                                                .since = {},
-                                                .by = audit.actor,
-                                                .reason = options.reason},
-                                               audit, CommandDeadline())
-                               : control->LetGo(table, options.sink, audit, CommandDeadline()));
+                          pause ? control->Pause({.table = table,
+                                                  .sink = options.sink,
+                                                  .since = {},
+                                                  .by = audit.actor,
+                                                  .reason = options.reason},
+                                                 audit, CommandDeadline())
+                                : control->Resume(table, options.sink, audit, CommandDeadline()));
   if (options.json) {
     std::cout << base::JsonObject()
                      .Add("table", table)
                      .AddUnlessEmpty("sink", options.sink)
-                     .Add("action", hold ? "pause" : "resume")
+                     .Add("action", pause ? "pause" : "resume")
                      .Add("changed", changed > 0)
                      .Finish()
               << '\n';
@@ -79,15 +79,15 @@ Status Turn(const PauseFlags& options, bool hold) {
   }
   const std::string what = options.sink.empty() ? table : StrCat(table, "/", options.sink);
   if (changed == 0) {
-    std::cout << what << (hold ? " was paused already\n" : " was not paused\n");
+    std::cout << what << (pause ? " was paused already\n" : " was not paused\n");
   } else {
-    std::cout << what << (hold ? " is paused" : " goes on")
+    std::cout << what << (pause ? " is paused" : " goes on")
               << ": every relay knows within its heartbeat\n";
   }
   return Status::Ok();
 }
 
-CLI::App* AddTurn(CLI::App& app, Action& action, const char* name, const char* help, bool hold) {
+CLI::App* AddTurn(CLI::App& app, Action& action, const char* name, const char* help, bool pause) {
   CLI::App* command = app.add_subcommand(name, help);
   auto options = std::make_shared<PauseFlags>();
   AddDatabaseFlag(*command, options->database);
@@ -97,14 +97,14 @@ CLI::App* AddTurn(CLI::App& app, Action& action, const char* name, const char* h
   command->add_option("--reason", options->reason, "For people, and for the audit");
   AddJsonFlag(*command, options->json);
   command->callback(
-      [&action, options, hold] { action = [options, hold] { return Turn(*options, hold); }; });
+      [&action, options, pause] { action = [options, pause] { return Turn(*options, pause); }; });
   return command;
 }
 
 }  // namespace
 
 void AddPause(CLI::App& app, Action& action) {
-  AddTurn(app, action, "pause", "Hold the relays of a table in every process, until resume", true);
+  AddTurn(app, action, "pause", "Pause the relays of a table in every process, until resume", true);
 }
 
 void AddResume(CLI::App& app, Action& action) {

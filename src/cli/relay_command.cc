@@ -177,11 +177,11 @@ Result<std::string> CountLeft(store::Backend& backend, const std::string& table)
 
 // "it is paused by olga: maintenance"; empty for a table that is not.
 std::string WhyPaused(store::Backend& backend, const std::string& table) {
-  const auto holds = backend.OpenControl()->Holds(Deadline::After(kCountTimeout));
-  if (!holds.ok()) return {};
-  for (const store::RelayHold& hold : *holds) {
-    if (hold.table != table || !hold.sink.empty()) continue;
-    return StrCat("it is paused by ", hold.by, hold.reason.empty() ? "" : ": ", hold.reason);
+  const auto pauses = backend.OpenControl()->Pauses(Deadline::After(kCountTimeout));
+  if (!pauses.ok()) return {};
+  for (const store::RelayPause& pause : *pauses) {
+    if (pause.table != table || !pause.sink.empty()) continue;
+    return StrCat("it is paused by ", pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
   }
   return {};
 }

@@ -21,7 +21,7 @@ struct RelaysFlags {
   bool json = false;
 };
 
-std::vector<Cell> ToRelayRow(const store::ListedRelay& listed, const store::RelayHold* hold) {
+std::vector<Cell> ToRelayRow(const store::ListedRelay& listed, const store::RelayPause* pause) {
   const store::RelayBeat& relay = listed.relay;
   const std::string leader = !relay.leading ? "" : *relay.leading && !listed.gone ? "yes" : "no";
   return {{relay.table},
@@ -29,7 +29,7 @@ std::vector<Cell> ToRelayRow(const store::ListedRelay& listed, const store::Rela
           {base::StrCat(listed.process.host, ":", listed.process.pid)},
           {listed.gone ? "gone" : relay.state, listed.gone ? Style::kBad : Style::kPlain},
           {leader},
-          {hold == nullptr ? "" : base::StrCat("by ", hold->by), Style::kWarn},
+          {pause == nullptr ? "" : base::StrCat("by ", pause->by), Style::kWarn},
           {FormatCount(relay.in_flight)},
           {FormatCount(relay.delivered)},
           {FormatCount(relay.failed)},
@@ -37,7 +37,7 @@ std::vector<Cell> ToRelayRow(const store::ListedRelay& listed, const store::Rela
 }
 
 void PrintRelays(const std::vector<store::ListedRelay>& relays,
-                 const std::vector<store::RelayHold>& holds) {
+                 const std::vector<store::RelayPause>& pauses) {
   Table shown({{.title = "TABLE", .cut = true, .width_least = 16},
                {.title = "SINK", .cut = true, .leave_out = 1},
                {.title = "PROCESS", .cut = true, .width_least = 12, .leave_out = 4},
@@ -49,7 +49,7 @@ void PrintRelays(const std::vector<store::ListedRelay>& relays,
                {.title = "FAILED", .right = true, .leave_out = 5},
                {.title = "LAST BEAT", .brief = "BEAT", .leave_out = 3}});
   for (const store::ListedRelay& listed : relays) {
-    shown.Add(ToRelayRow(listed, store::FindHold(holds, listed.relay.table, listed.relay.sink)));
+    shown.Add(ToRelayRow(listed, store::FindPause(pauses, listed.relay.table, listed.relay.sink)));
   }
   if (relays.empty() && IsTerminal(STDOUT_FILENO)) {
     std::cout << "no relay runs\n";
@@ -57,11 +57,11 @@ void PrintRelays(const std::vector<store::ListedRelay>& relays,
     std::cout << shown.For(STDOUT_FILENO);
   }
   std::ostream& notes = IsTerminal(STDOUT_FILENO) ? std::cout : std::cerr;
-  for (const store::RelayHold& hold : holds) {
+  for (const store::RelayPause& pause : pauses) {
     notes << "paused: "
-          << Harmless(base::StrCat(hold.table, hold.sink.empty() ? "" : "/", hold.sink, " since ",
-                                   base::FormatTimestamp(hold.since), " by ", hold.by,
-                                   hold.reason.empty() ? "" : ": ", hold.reason))
+          << Harmless(base::StrCat(pause.table, pause.sink.empty() ? "" : "/", pause.sink,
+                                   " since ", base::FormatTimestamp(pause.since), " by ", pause.by,
+                                   pause.reason.empty() ? "" : ": ", pause.reason))
           << '\n';
   }
 }
@@ -70,20 +70,20 @@ Status RunRelays(const RelaysFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   const auto control = backend->OpenControl();
   OUTBOX_ASSIGN_OR_RETURN(const auto relays, control->Relays(CommandDeadline()));
-  OUTBOX_ASSIGN_OR_RETURN(const auto holds, control->Holds(CommandDeadline()));
+  OUTBOX_ASSIGN_OR_RETURN(const auto pauses, control->Pauses(CommandDeadline()));
   if (!options.json) {
-    PrintRelays(relays, holds);
+    PrintRelays(relays, pauses);
     return Status::Ok();
   }
-  std::vector<std::string> relays_json, holds_json;
+  std::vector<std::string> relays_json, pauses_json;
   for (const store::ListedRelay& listed : relays) {
     relays_json.push_back(
-        ToJson(listed, store::FindHold(holds, listed.relay.table, listed.relay.sink)));
+        ToJson(listed, store::FindPause(pauses, listed.relay.table, listed.relay.sink)));
   }
-  for (const store::RelayHold& hold : holds) holds_json.push_back(ToJson(hold));
+  for (const store::RelayPause& pause : pauses) pauses_json.push_back(ToJson(pause));
   std::cout << base::JsonObject()
                    .AddRaw("relays", base::JsonArray(relays_json))
-                   .AddRaw("holds", base::JsonArray(holds_json))
+                   .AddRaw("pauses", base::JsonArray(pauses_json))
                    .Finish()
             << '\n';
   return Status::Ok();

@@ -134,8 +134,8 @@ Status Run(const ServeFlags& options) {
                          }}));
   logger->Write(log::Level::kInfo, "serving",
                 {{"version", Version()}, {"tables", config.tables.size()}});
-  relay_switch->Connect([&](std::string_view table, std::string_view sink, bool hold) {
-    return supervisor->Hold(table, sink, hold);
+  relay_switch->Connect([&](std::string_view table, std::string_view sink, bool pause) {
+    return supervisor->Pause(table, sink, pause);
   });
   const Status ended = supervisor->Run({.looking =
                                             [&] {

@@ -98,7 +98,7 @@ void Supervisor::StartHeartbeat(std::unique_ptr<store::ControlStore> control,
     beating.push_back({.table = running.display,
                        .sink = running.destination,
                        .single_active = running.single_active,
-                       .held = running.held,
+                       .paused = running.paused,
                        .relay = running.relay.get()});
   }
   heartbeat_ = relay::Heartbeat::Start(std::move(control),
@@ -121,7 +121,7 @@ Result<Supervisor::Running> Supervisor::StartRelay(OpenedRelay opened,
                  .display = std::move(opened.display),
                  .destination = options.destination,
                  .single_active = options.single_active,
-                 .held = options.start_held,
+                 .paused = options.start_paused,
                  .relay = std::move(relay)};
 }
 
@@ -226,8 +226,8 @@ void Supervisor::Await(std::vector<std::future<Status>>& stops) {
   }
 }
 
-std::size_t Supervisor::Hold(std::string_view table, std::string_view sink, bool hold) const {
-  return heartbeat_ == nullptr ? 0 : heartbeat_->Turn(table, sink, hold);
+std::size_t Supervisor::Pause(std::string_view table, std::string_view sink, bool pause) const {
+  return heartbeat_ == nullptr ? 0 : heartbeat_->Turn(table, sink, pause);
 }
 
 RelayStats Supervisor::Totals() const {

@@ -35,7 +35,7 @@ class Supervisor {
     std::function<void()> interrupted = [] {};
   };
 
-  // Starts everything, or nothing. A relay that is held starts held. `signals` outlives the
+  // Starts everything, or nothing. A relay that is paused starts paused. `signals` outlives the
   // supervisor. A signal that comes before the first relay runs ends the process with 0; one that
   // comes later ends Run as soon as it begins, and a second one the process.
   static Result<std::unique_ptr<Supervisor>> Start(const config::Config& config,
@@ -54,9 +54,9 @@ class Supervisor {
   // being published is finished. A second signal ends the process at once.
   Status Run(const Until& until);
 
-  // Holds, or lets go, the relays of a table (its display name), or the one that serves `sink`, as
+  // Pauses, or resumes, the relays of a table (its display name), or the one that serves `sink`, as
   // the database says already. Returns how many these are. Any thread.
-  std::size_t Hold(std::string_view table, std::string_view sink, bool hold) const;
+  std::size_t Pause(std::string_view table, std::string_view sink, bool pause) const;
 
   // Of all relays together.
   RelayStats Totals() const;
@@ -67,7 +67,7 @@ class Supervisor {
     std::string display;      // of the table
     std::string destination;  // empty: the table's only sink
     bool single_active = false;
-    bool held = false;  // it was started so
+    bool paused = false;  // it was started so
     std::unique_ptr<Relay> relay;
   };
 

@@ -128,14 +128,14 @@ TEST(View, FillsTheScreenExactlyAtEverySize) {
   }
 }
 
-TEST(View, SaysWhyTheRelayIsPaused) {
+TEST(View, SaysWhyTheRelayWaits) {
   Snapshot now;
-  now.relay = {.state = RelayState::kPaused, .why = "the sink does not answer"};
+  now.relay = {.state = RelayState::kWaitingForSink, .why = "the sink does not answer"};
   std::string screen;
   for (const std::string& line : Render(now, kScreenMin)) screen += line + "\n";
-  EXPECT_THAT(screen, HasSubstr("paused: the sink does not answer"));
+  EXPECT_THAT(screen, HasSubstr("waiting for the sink: the sink does not answer"));
   now.relay.state = RelayState::kRunning;
-  EXPECT_THAT(Render(now, kScreenMin), Not(testing::Contains(HasSubstr("paused:"))));
+  EXPECT_THAT(Render(now, kScreenMin), Not(testing::Contains(HasSubstr("waiting for the sink:"))));
 }
 
 TEST(Sparkline, ScalesToTheLargestAndKeepsTheNewest) {

@@ -35,7 +35,7 @@ void Monitor::OnStateChanged(std::string_view, RelayState state, std::string_vie
   const std::lock_guard lock(mutex_);
   relay_.state = state;
   relay_.why = why;
-  if (state == RelayState::kPaused) ++relay_.pauses;
+  if (state == RelayState::kWaitingForSink) ++relay_.outages;
   TellLocked(why.empty() ? base::StrCat("relay: ", ToString(state))
                          : base::StrCat("relay: ", ToString(state), ", ", why));
 }

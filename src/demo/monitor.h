@@ -25,10 +25,10 @@ struct Incident {
 
 struct RelayView {
   RelayState state = RelayState::kStarting;
-  std::string why;             // of a pause
+  std::string why;             // of an outage
   std::uint64_t retried = 0;   // settled to be tried again
   std::uint64_t released = 0;  // given back without an attempt counted
-  std::uint64_t pauses = 0;
+  std::uint64_t outages = 0;
 };
 
 class Monitor final : public RelayObserver {

@@ -45,8 +45,8 @@ class Script {
   void Outage() {
     Step("the sink breaks");
     show_.SetSink(SinkCondition::kDown);
-    Expect("the relay did not pause when the sink went down",
-           [](const Snapshot& now) { return now.relay.state == RelayState::kPaused; });
+    Expect("the relay did not notice that the sink went down",
+           [](const Snapshot& now) { return now.relay.state == RelayState::kWaitingForSink; });
     const Snapshot before = show_.Look();
     Play(seconds(3));
     const Snapshot after = show_.Look();

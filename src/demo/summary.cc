@@ -50,7 +50,7 @@ std::string Summary::ToText() const {
   text += Row("lost", audit.lost, "committed and never seen");
   text += Row("duplicates", counts.duplicates, "deliveries repeated: at least once, same id");
   text += Row("retried", relay.retried, "after a refusal or a lost answer");
-  text += Row("pauses", relay.pauses,
+  text += Row("outages", relay.outages,
               StrCat("sink down: ", probes, " probes, attempts it cost: ", audit.attempts_wasted));
   text += '\n';
   const auto problems = Problems();
@@ -73,7 +73,7 @@ std::string Summary::ToJson() const {
                 audit.committed, R"(,"rolled_back":)", counts.rolled_back, R"(,"delivered":)",
                 counts.delivered, R"(,"dead":)", counts.dead, R"(,"lost":)", audit.lost,
                 R"(,"phantoms":)", audit.phantoms, R"(,"duplicates":)", counts.duplicates,
-                R"(,"retried":)", relay.retried, R"(,"pauses":)", relay.pauses, R"(,"probes":)",
+                R"(,"retried":)", relay.retried, R"(,"outages":)", relay.outages, R"(,"probes":)",
                 probes, R"(,"attempts_wasted":)", audit.attempts_wasted, R"(,"problems":[)", list,
                 "]}\n");
 }

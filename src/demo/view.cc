@@ -34,10 +34,10 @@ std::string Grouped(std::uint64_t value) {
 Style StyleOf(RelayState state) {
   switch (state) {
     case RelayState::kRunning: return Style::kGood;
-    case RelayState::kPaused: return Style::kBad;
+    case RelayState::kWaitingForSink: return Style::kBad;
     case RelayState::kStarting:
     case RelayState::kStandby:
-    case RelayState::kHeld:
+    case RelayState::kPaused:
     case RelayState::kDraining:
     case RelayState::kStopped: return Style::kWarn;
   }
@@ -103,13 +103,16 @@ class Painter {
         .Add("shop ")
         .Add(StrCat(now_.orders_per_second, "/s"), Style::kAccent)
         .Add(" ──▶ [ orders + outbox ] ──▶ relay ")
-        .Add(StrCat("● ", ToString(now_.relay.state)), StyleOf(now_.relay.state))
+        .Add(StrCat("● ", now_.relay.state == RelayState::kWaitingForSink
+                              ? "waiting for"
+                              : ToString(now_.relay.state)),
+             StyleOf(now_.relay.state))
         .Add(" ──▶ sink ")
         .Add(StrCat("● ", demo::ToString(now_.sink)), StyleOf(now_.sink));
     Put(path);
     Line why = Start();
-    if (now_.relay.state == RelayState::kPaused) {
-      why.To(kMargin).Add(StrCat("paused: ", now_.relay.why), Style::kBad);
+    if (now_.relay.state == RelayState::kWaitingForSink) {
+      why.To(kMargin).Add(StrCat("waiting for the sink: ", now_.relay.why), Style::kBad);
       if (now_.since_probe) {
         why.Add(StrCat("; ", now_.probes, " probes, the last ", AgeText(*now_.since_probe), " ago"),
                 Style::kDim);

@@ -42,9 +42,11 @@ std::vector<Field> About(const Message& message) {
 }  // namespace
 
 void LogObserver::OnStateChanged(std::string_view relay, RelayState state, std::string_view why) {
-  const Level level = state == RelayState::kPaused ? Level::kWarn : Level::kInfo;
+  const Level level = state == RelayState::kWaitingForSink ? Level::kWarn : Level::kInfo;
   const RelayName name(relay);
-  logger_->Write(level, base::StrCat("relay ", ToString(state)),
+  std::string said = base::StrCat("relay ", ToString(state));
+  std::replace(said.begin(), said.end(), '_', ' ');
+  logger_->Write(level, said,
                  {{"table", name.table},
                   {"sink", name.sink},
                   {"state", ToString(state)},
@@ -66,7 +68,7 @@ void LogObserver::OnClaimed(std::string_view relay, std::size_t count, Duration 
 }
 
 void LogObserver::OnPublished(const Message& message, const Status& result, Duration took) {
-  // An outage refuses every message there is; the change to "paused" has told of it.
+  // An outage refuses every message there is; the change to "waiting for sink" has told of it.
   const bool told_elsewhere = result.ok() || result.disposition() == Disposition::kSinkDown;
   const Level level = told_elsewhere ? Level::kDebug : Level::kWarn;
   if (!logger_->Enabled(level)) return;

@@ -91,7 +91,7 @@ TEST_F(LogObserverTest, GivesEachEventItsLevel) {
   LogObserver observer = Observer(Level::kDebug);
   observer.OnDead(Sample(), Status::Permanent(Code::kRejected, "no"));
   observer.OnLeaseLost(Sample());
-  observer.OnStateChanged("t", RelayState::kPaused, "sink is down");
+  observer.OnStateChanged("t", RelayState::kWaitingForSink, "sink is down");
   observer.OnStateChanged("t", RelayState::kRunning, "");
   observer.OnLeaderChanged("t", true);
   observer.OnNotice("t", "falling back to polling");
@@ -132,7 +132,7 @@ TEST_F(LogObserverTest, NeverWritesPayloadsHeadersOrSecrets) {
   observer.OnDead(Sample(), leaky);
   observer.OnLeaseLost(Sample());
   observer.OnStoreError("t", "claim", leaky, milliseconds(1));
-  observer.OnStateChanged("t", RelayState::kPaused, leaky.message());
+  observer.OnStateChanged("t", RelayState::kWaitingForSink, leaky.message());
   observer.OnNotice("t", leaky.message());
   EXPECT_EQ(Lines().size(), 7u);
   EXPECT_THAT(log_.text(), HasSubstr("POST https://user:***@host failed"));

@@ -42,8 +42,8 @@ std::string_view ToString(RelayState state) noexcept {
     case RelayState::kStarting: return "starting";
     case RelayState::kRunning: return "running";
     case RelayState::kStandby: return "standby";
+    case RelayState::kWaitingForSink: return "waiting_for_sink";
     case RelayState::kPaused: return "paused";
-    case RelayState::kHeld: return "held";
     case RelayState::kDraining: return "draining";
     case RelayState::kStopped: return "stopped";
   }

@@ -119,16 +119,16 @@ Core::Core(const RelayOptions& options, store::RelayStoreTraits store, SinkTrait
 // --- claimer ---
 
 bool Core::MayClaim() const {
-  if (held_) return false;
+  if (paused_) return false;
   if (claims_.size() >= claims_max_) return false;
-  // Paused: one probe at a time, and only when everything before it has been given back.
-  if (paused_ || one_by_one_ || alone_ || record_limit_ < batch_) return claims_.empty();
+  // The sink is down: one probe at a time, and only when everything before it has been given back.
+  if (sink_down_ || one_by_one_ || alone_ || record_limit_ < batch_) return claims_.empty();
   return held_messages_ + claim_limit_ <= window_;
 }
 
 // Without those that are held back.
 std::size_t Core::ClaimLimit() const {
-  if (paused_) return probe_other_ ? std::min(probe_width_, window_) : 1;
+  if (sink_down_) return probe_other_ ? std::min(probe_width_, window_) : 1;
   return one_by_one_ ? 1 : std::min(claim_limit_, record_limit_);
 }
 
@@ -215,7 +215,7 @@ ClaimerStep Core::NextClaimerStep(TimePoint now) {
   alone_ = false;
   claiming_ = true;
   const bool from_start =
-      one_by_one_ || (paused_ && probe_other_) || record_limit_ < batch_ || voided_;
+      one_by_one_ || (sink_down_ && probe_other_) || record_limit_ < batch_ || voided_;
   voided_ = false;
   return ClaimStep{{.limit = ClaimLimit() + unrecorded_.size(),
                     .lease = options_.lease,
@@ -265,7 +265,7 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
   OnReached(now);
   std::size_t count = claim->size();
   const std::size_t limit = ClaimLimit();
-  const bool asked_before_pause = paused_ && now < claim_at_;
+  const bool asked_before_outage = sink_down_ && now < claim_at_;
   last_claim_empty_ = count == 0 && claim->exhausted().empty();
   if (count > 0) {
     auto held = std::make_shared<HeldClaim>();
@@ -278,16 +278,16 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
     held_messages_ += count;
     claims_.push_back(held);
     count = HoldBack(now, *held, limit);
-    if (paused_) {
+    if (sink_down_) {
       ChooseProbe(*held);
     } else {
       Isolate(*held);
     }
-    if (stopping_ || held_ || asked_before_pause) ReleaseWaiting(*held);
+    if (stopping_ || paused_ || asked_before_outage) ReleaseWaiting(*held);
   } else {
     one_by_one_ = false;
   }
-  if (asked_before_pause) return;
+  if (asked_before_outage) return;
   if (count >= claim_limit_ && now - asked < kClaimQuick) {
     claim_limit_ = std::min(claim_limit_ * 2, batch_);
   }
@@ -308,7 +308,7 @@ void Core::OnClaimed(TimePoint asked, TimePoint now, std::unique_ptr<store::Clai
 Duration Core::OnClaimFailed(TimePoint now, const Status& error) {
   claiming_ = false;
   const bool too_slow = error.code() == Code::kDeadline;
-  if (too_slow && paused_ && probe_other_) {
+  if (too_slow && sink_down_ && probe_other_) {
     // So many do not come in time: the first in line next, and then among fewer.
     probe_width_ = std::max(probe_width_ / kProbeWidthGrowth, kProbeWidthMin);
     probe_other_ = false;
@@ -316,7 +316,7 @@ Duration Core::OnClaimFailed(TimePoint now, const Status& error) {
     claim_limit_ = std::max<std::size_t>(claim_limit_ / 2, 1);
   }
   const Duration wait = store_backoff_.Next(now, random_);
-  claim_at_ = paused_ ? std::max(claim_at_, now + wait) : now + wait;
+  claim_at_ = sink_down_ ? std::max(claim_at_, now + wait) : now + wait;
   return wait;
 }
 
@@ -328,7 +328,7 @@ void Core::OnDrainedChecked(TimePoint now, bool drained) {
 
 void Core::OnWork(TimePoint now) {
   poll_delay_ = options_.poll_min;
-  if (!paused_ && claim_at_ > now) claim_at_ = now;
+  if (!sink_down_ && claim_at_ > now) claim_at_ = now;
 }
 
 // --- publishers ---
@@ -394,14 +394,14 @@ bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status
     Decide(*slice.held, slice.first + i, results[i]);
   }
   if (down != nullptr) {
-    PauseFor(now, slice, *down);
+    SinkDownFor(now, slice, *down);
     if (alone && refused_.at(messages[0].id).overtaken > 0) {
       claim_at_ = std::min(claim_at_, now + kSuspectWaits * options_.probe_min);
     }
     claim_at_ = std::max(claim_at_, now + WaitAsked(*down));
-  } else if (paused_ && slice.number > paused_since_slice_ && !refused_by_itself) {
-    paused_ = false;
-    pause_reason_.clear();
+  } else if (sink_down_ && slice.number > down_since_slice_ && !refused_by_itself) {
+    sink_down_ = false;
+    down_reason_.clear();
     probe_backoff_.Reset();
     probe_other_ = false;
     claim_at_ = now;
@@ -415,11 +415,11 @@ bool Core::NoteRefusal(TimePoint now, const Slice& slice, const Message& message
   if (!known && refused_.size() >= kRefusedMax) refused_.erase(refused_.begin());
   Refusal& refusal = refused_[message.id];
   // Calls that were under way when another stopped the relay share its fate, not its fault.
-  const bool same_outage = paused_ && slice.number <= paused_since_slice_;
+  const bool same_outage = sink_down_ && slice.number <= down_since_slice_;
   if (known && !same_outage && delivered_slice_ > refusal.before_slice) ++refusal.overtaken;
   refusal.at = now;
   refusal.before_slice = slices_made_;
-  if (paused_ && slice.number > paused_since_slice_) {
+  if (sink_down_ && slice.number > down_since_slice_) {
     // Stopped twice by the same message, it tries another; then again the first in line.
     if (probe_other_) probe_width_ = std::min(probe_width_ * kProbeWidthGrowth, window_);
     probe_other_ = known && !probe_other_;
@@ -476,7 +476,7 @@ void Core::GiveUp(TimePoint now, const Slice& slice) {
                            base::StrCat("no answer within the dispatch timeout of ", limit));
   }
   for (std::size_t i = 0; i < slice.count; ++i) Decide(*slice.held, slice.first + i, status);
-  if (!slice.reached) PauseFor(now, slice, status);
+  if (!slice.reached) SinkDownFor(now, slice, status);
 }
 
 void Core::Decide(HeldClaim& held, std::size_t index, const Status& result) {
@@ -535,17 +535,17 @@ void Core::ReleaseWaiting() {
   for (const auto& held : claims_) ReleaseWaiting(*held);
 }
 
-void Core::Pause(TimePoint now, const Status& reason) {
-  if (!paused_) DropOldRefusals(now);
-  paused_ = true;
-  pause_reason_ = base::CleanError(reason.ToString(), options_.last_error_bytes_max);
-  paused_since_slice_ = slices_made_;
+void Core::SinkDown(TimePoint now, const Status& reason) {
+  if (!sink_down_) DropOldRefusals(now);
+  sink_down_ = true;
+  down_reason_ = base::CleanError(reason.ToString(), options_.last_error_bytes_max);
+  down_since_slice_ = slices_made_;
   claim_at_ = now + probe_backoff_.Next(random_);
   ReleaseWaiting();
 }
 
-void Core::PauseFor(TimePoint now, const Slice& slice, const Status& reason) {
-  if (!paused_ || slice.number > paused_since_slice_) Pause(now, reason);
+void Core::SinkDownFor(TimePoint now, const Slice& slice, const Status& reason) {
+  if (!sink_down_ || slice.number > down_since_slice_) SinkDown(now, reason);
 }
 
 // Keeps one message of a claim: the first, or the last that has not been refused yet, which is the
@@ -774,9 +774,9 @@ void Core::RequestStop(TimePoint deadline) {
   ReleaseWaiting();
 }
 
-void Core::Hold(TimePoint now, bool held) {
-  held_ = held;
-  if (held_) {
+void Core::Pause(TimePoint now, bool held) {
+  paused_ = held;
+  if (paused_) {
     ReleaseWaiting();
   } else {
     claim_at_ = now;
@@ -800,8 +800,8 @@ bool Core::done(TimePoint now) const {
 RelayState Core::state() const {
   if (stopping_) return RelayState::kDraining;
   if (options_.single_active && !leading_) return RelayState::kStandby;
-  if (held_) return RelayState::kHeld;
-  return paused_ ? RelayState::kPaused : RelayState::kRunning;
+  if (paused_) return RelayState::kPaused;
+  return sink_down_ ? RelayState::kWaitingForSink : RelayState::kRunning;
 }
 
 TimePoint Core::NextOverdue() const {

@@ -169,14 +169,14 @@ class Core {
   std::uint64_t WantDrained();
   void WantDrainedNoMore();
   bool drained(std::uint64_t number) const { return drained_ >= number; }
-  // While held nothing is claimed or handed out; what waits is released.
-  void Hold(TimePoint now, bool held);
+  // While paused nothing is claimed or handed out; what waits is released.
+  void Pause(TimePoint now, bool paused);
   // Stopping, and nothing is held any more (or waiting longer is pointless).
   bool done(TimePoint now) const;
 
   RelayState state() const;
   bool leading() const { return leading_; }
-  std::string_view pause_reason() const { return pause_reason_; }
+  std::string_view down_reason() const { return down_reason_; }
   std::size_t held_messages() const { return held_messages_; }
   std::size_t held_claims() const { return claims_.size(); }
   std::size_t publishing() const { return publishing_.size(); }  // slices handed out
@@ -190,10 +190,10 @@ class Core {
   void GiveBack(HeldClaim& held, std::size_t index);
   void ReleaseWaiting();
   void ReleaseWaiting(HeldClaim& held);
-  void Pause(TimePoint now, const Status& reason);
+  void SinkDown(TimePoint now, const Status& reason);
   // Several calls of one outage come back one after the other; only the first, and later each
   // probe, lengthens the wait.
-  void PauseFor(TimePoint now, const Slice& slice, const Status& reason);
+  void SinkDownFor(TimePoint now, const Slice& slice, const Status& reason);
   void GiveUp(TimePoint now, const Slice& slice);
   void ChooseProbe(HeldClaim& held);
   bool NoteRefusal(TimePoint now, const Slice& slice, const Message& message);
@@ -244,10 +244,10 @@ class Core {
   bool one_by_one_ = false;  // the next claim is of one message
   bool alone_ = false;       // the message in hand is to stay the only one
 
-  bool paused_ = false;
-  std::string pause_reason_;
+  bool sink_down_ = false;
+  std::string down_reason_;
   Backoff probe_backoff_;
-  std::uint64_t paused_since_slice_ = 0;
+  std::uint64_t down_since_slice_ = 0;
 
   // Messages that were answered "sink down" when nothing else was in their call. Those that are
   // again and again, while others get through in between, have a failure of their own.
@@ -280,7 +280,7 @@ class Core {
   };
   std::map<Uuid, Unrecorded> unrecorded_;
 
-  bool held_ = false;
+  bool paused_ = false;
   bool stopping_ = false;
   TimePoint stop_deadline_{};
   std::size_t drain_waiters_ = 0;

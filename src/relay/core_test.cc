@@ -304,7 +304,7 @@ TEST_F(CoreTest, SinkDownReleasesEverythingAndProbesWithOneMessage) {
   sink_traits_ = {.batch_max = 4, .concurrency = 1};
   Claim(10);
   Publish(Status::SinkDown("refused"));
-  EXPECT_EQ(core().state(), RelayState::kPaused);
+  EXPECT_EQ(core().state(), RelayState::kWaitingForSink);
   auto settle = NextSettle();
   ASSERT_TRUE(settle);
   EXPECT_EQ(settle->outcomes.size(), 10U);
@@ -411,7 +411,8 @@ class OneIsRefused : public CoreTest {
     } else {
       const std::size_t limit = std::get<ClaimStep>(step).request.limit;
       std::vector<std::size_t> numbers;
-      if (core().state() == RelayState::kPaused) widest_probe_ = std::max(widest_probe_, limit);
+      if (core().state() == RelayState::kWaitingForSink)
+        widest_probe_ = std::max(widest_probe_, limit);
       if (limit > slow_above_) {
         core().OnClaimFailed(now_, Status::Retry(Code::kDeadline, "too slow"));
         return;
@@ -615,8 +616,8 @@ TEST_F(CoreTest, OverdueCallsThatNeverReachedTheSinkCostNoAttemptAndPause) {
   const auto given_up = core().GiveUpOverdue(now_);
   ASSERT_EQ(given_up.size(), 1U);
   EXPECT_FALSE(given_up[0].reached);
-  EXPECT_EQ(core().state(), RelayState::kPaused);
-  EXPECT_THAT(std::string(core().pause_reason()), ::testing::HasSubstr("30s"));
+  EXPECT_EQ(core().state(), RelayState::kWaitingForSink);
+  EXPECT_THAT(std::string(core().down_reason()), ::testing::HasSubstr("30s"));
   Extend();
   const auto settle = NextSettle();
   ASSERT_TRUE(settle);

@@ -93,7 +93,7 @@ Result<std::shared_ptr<Engine>> Engine::Start(RelayOptions options, std::string 
   std::shared_ptr<Engine> engine(new Engine(std::move(options), std::move(table), std::move(store),
                                             std::move(sink), std::move(observer),
                                             std::move(opening)));
-  if (engine->options_.start_held) engine->core_.Hold(SteadyClock::now(), true);
+  if (engine->options_.start_paused) engine->core_.Pause(SteadyClock::now(), true);
   engine->WatchForWork();
   try {
     engine->StartThreads();
@@ -134,9 +134,9 @@ void Engine::Wake() {
   claimer_wake_.notify_one();
 }
 
-void Engine::Hold(bool held) {
+void Engine::Pause(bool paused) {
   const std::lock_guard lock(mutex_);
-  core_.Hold(SteadyClock::now(), held);
+  core_.Pause(SteadyClock::now(), paused);
   claimer_wake_.notify_one();
   settler_wake_.notify_one();
 }
@@ -570,7 +570,7 @@ void Engine::TellState(std::unique_lock<std::mutex>& lock) {
   if (state == told_state_ && leading == told_leading_) return;
   const bool leading_changed = std::exchange(told_leading_, leading) != leading;
   const bool state_changed = std::exchange(told_state_, state) != state;
-  const std::string why(core_.pause_reason());
+  const std::string why(core_.down_reason());
   lock.unlock();
   if (leading_changed) observer_->OnLeaderChanged(table_, leading);
   if (state_changed) observer_->OnStateChanged(table_, state, why);

@@ -45,7 +45,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool IsOwnThread() const noexcept;
   // Messages may have been committed: look at once.
   void Wake();
-  void Hold(bool held);
+  void Pause(bool paused);
   RelayStats Stats() const;
 
  private:

@@ -41,7 +41,7 @@ class Recorder : public RelayObserver {
     leader_changes += leading ? 1 : 100;
   }
   void OnStateChanged(std::string_view, RelayState state, std::string_view) override {
-    if (state == RelayState::kPaused) ++pauses;
+    if (state == RelayState::kWaitingForSink) ++pauses;
   }
   std::atomic<int> dead{0};
   std::atomic<int> lost{0};
@@ -116,7 +116,7 @@ TEST_F(EngineTest, WakesUpForAMessageCommittedWhileIdle) {
   ASSERT_OK(engine->Stop());
 }
 
-TEST_F(EngineTest, ClaimsNothingWhileHeld) {
+TEST_F(EngineTest, ClaimsNothingWhilePaused) {
   std::atomic<int> calls{0};
   const auto engine = Start(MakeCallbackSink([&](const Message&, Deadline) {
     ++calls;
@@ -124,14 +124,14 @@ TEST_F(EngineTest, ClaimsNothingWhileHeld) {
   }));
   Put(10);
   EXPECT_TRUE(Eventually([&] { return calls == 10; }));
-  engine->Hold(true);
-  EXPECT_TRUE(Eventually([&] { return engine->Stats().state == RelayState::kHeld; }));
-  // A claim that was under way when it was held is given back.
+  engine->Pause(true);
+  EXPECT_TRUE(Eventually([&] { return engine->Stats().state == RelayState::kPaused; }));
+  // A claim that was under way when it was paused is given back.
   Put(100);
   engine->Wake();
   EXPECT_TRUE(Eventually([&] { return engine->Stats().in_flight == 0; }));
   EXPECT_EQ(calls, 10);
-  engine->Hold(false);
+  engine->Pause(false);
   EXPECT_TRUE(Eventually([&] { return calls == 110; }));
   ASSERT_OK(engine->Stop());
   EXPECT_EQ(Count(MessageStatus::kDelivered), 110U);
@@ -186,7 +186,8 @@ TEST_F(EngineTest, NobodyIsToldThePayloadThatAHandlerQuotes) {
   }));
   EXPECT_TRUE(Eventually([&] {
     const std::string told = listener->Told();
-    return told.find("odd: ") != std::string::npos && engine->Stats().state == RelayState::kPaused;
+    return told.find("odd: ") != std::string::npos &&
+           engine->Stats().state == RelayState::kWaitingForSink;
   }));
   ASSERT_OK(engine->Stop());
   EXPECT_THAT(listener->Told(), ::testing::HasSubstr("away: [payload]"));

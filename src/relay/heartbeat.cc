@@ -20,9 +20,9 @@ Deadline BeatDeadline(milliseconds interval) {
 }
 
 // True when that changes something.
-bool Turned(BeatingRelay& relay, bool hold) {
-  if (std::exchange(relay.held, hold) == hold) return false;
-  hold ? relay.relay->Hold() : relay.relay->LetGo();
+bool Turned(BeatingRelay& relay, bool pause) {
+  if (std::exchange(relay.paused, pause) == pause) return false;
+  pause ? relay.relay->Pause() : relay.relay->Resume();
   return true;
 }
 
@@ -70,13 +70,13 @@ void Heartbeat::Stop() {
   thread_.join();
 }
 
-std::size_t Heartbeat::Turn(std::string_view table, std::string_view sink, bool hold) {
+std::size_t Heartbeat::Turn(std::string_view table, std::string_view sink, bool pause) {
   const std::lock_guard lock(mutex_);
   ++turns_;
   std::size_t count = 0;
   for (BeatingRelay& relay : relays_) {
     if (relay.table != table || (!sink.empty() && relay.sink != sink)) continue;
-    Turned(relay, hold);
+    Turned(relay, pause);
     ++count;
   }
   wake_.notify_all();
@@ -88,11 +88,12 @@ void Heartbeat::Run() {
   while (!stopping_) {
     const std::uint64_t turns = turns_;
     lock.unlock();
-    const auto holds = Beat();
-    Tell(holds.error());
+    const auto pauses = Beat();
+    Tell(pauses.error());
     lock.lock();
-    if (holds.ok() && turns != turns_) continue;  // read before the turn: it may know nothing of it
-    if (holds.ok() && Apply(*holds)) continue;    // others shall see it at once
+    if (pauses.ok() && turns != turns_)
+      continue;                                   // read before the turn: it may know nothing of it
+    if (pauses.ok() && Apply(*pauses)) continue;  // others shall see it at once
     wake_.wait_for(lock, options_.interval, [&] { return stopping_ || turns != turns_; });
   }
   lock.unlock();
@@ -100,16 +101,16 @@ void Heartbeat::Run() {
   if (works_) (void)store_->Leave(options_.process, Deadline::After(kLeaveTimeout));
 }
 
-Result<std::vector<store::RelayHold>> Heartbeat::Beat() {
+Result<std::vector<store::RelayPause>> Heartbeat::Beat() {
   std::vector<store::RelayBeat> beats;
   for (const BeatingRelay& relay : relays_) beats.push_back(BeatOf(relay));
   return store_->Beat(options_.process, beats, options_.interval, BeatDeadline(options_.interval));
 }
 
-bool Heartbeat::Apply(const std::vector<store::RelayHold>& holds) {
+bool Heartbeat::Apply(const std::vector<store::RelayPause>& pauses) {
   bool changed = false;
   for (BeatingRelay& relay : relays_) {
-    changed |= Turned(relay, store::FindHold(holds, relay.table, relay.sink) != nullptr);
+    changed |= Turned(relay, store::FindPause(pauses, relay.table, relay.sink) != nullptr);
   }
   return changed;
 }

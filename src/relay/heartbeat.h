@@ -1,4 +1,4 @@
-// Heartbeat: tells the database how the relays of this process stand, and holds or lets go those
+// Heartbeat: tells the database how the relays of this process stand, and pauses or resumes those
 // that an operator of any process has paused or resumed.
 //
 // It has a session and a thread of its own and every call a deadline: a database that is slow or
@@ -30,7 +30,7 @@ struct BeatingRelay {
   std::string table;  // its display name
   std::string sink;   // empty: the table's only one
   bool single_active = false;
-  bool held = false;  // it was started so
+  bool paused = false;  // it was started so
   Relay* relay = nullptr;
 };
 
@@ -49,9 +49,9 @@ class Heartbeat {
   // Stops.
   ~Heartbeat();
 
-  // For whoever has just written, or ended, a hold: holds or lets go these relays now instead of at
-  // the next beat. Without a sink all of the table's. Returns how many these are.
-  std::size_t Turn(std::string_view table, std::string_view sink, bool hold);
+  // For whoever has just written, or ended, a pause: pauses or resumes these relays now instead of
+  // at the next beat. Without a sink all of the table's. Returns how many these are.
+  std::size_t Turn(std::string_view table, std::string_view sink, bool pause);
 
   // The relays are no longer listed. Takes as long as the call under way, and one more; both are
   // bounded.
@@ -62,9 +62,9 @@ class Heartbeat {
             std::vector<BeatingRelay> relays, std::shared_ptr<RelayObserver> observer);
 
   void Run();
-  Result<std::vector<store::RelayHold>> Beat();
+  Result<std::vector<store::RelayPause>> Beat();
   // With mutex_ held. True when that changed something.
-  bool Apply(const std::vector<store::RelayHold>& holds);
+  bool Apply(const std::vector<store::RelayPause>& pauses);
   void Tell(const Status& beaten);
 
   const std::unique_ptr<store::ControlStore> store_;
@@ -74,7 +74,7 @@ class Heartbeat {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<BeatingRelay> relays_;  // `held` is guarded by mutex_, the rest constant
+  std::vector<BeatingRelay> relays_;  // `paused` is guarded by mutex_, the rest constant
   std::uint64_t turns_ = 0;           // guarded by mutex_
   bool stopping_ = false;             // guarded by mutex_
   std::thread thread_;

@@ -26,17 +26,17 @@ class FakeRelay final : public Relay {
   Status Stop() override { return Status::Ok(); }
   Status Drain(Deadline) override { return Status::Ok(); }
   void Wake() override {}
-  void Hold() override { held = true, ++turns; }
-  void LetGo() override { held = false, ++turns; }
+  void Pause() override { paused = true, ++turns; }
+  void Resume() override { paused = false, ++turns; }
   RelayStats Stats() const override {
-    return {.state = held ? RelayState::kHeld : RelayState::kRunning,
+    return {.state = paused ? RelayState::kPaused : RelayState::kRunning,
             .leading = true,
             .delivered = 7,
             .retried = 2,
             .dead = 1,
             .in_flight = 3};
   }
-  std::atomic<bool> held{false};
+  std::atomic<bool> paused{false};
   std::atomic<int> turns{0};
 };
 
@@ -61,15 +61,15 @@ class SlowControl final : public store::ControlStore {
  public:
   explicit SlowControl(std::unique_ptr<store::ControlStore> inner) : inner_(std::move(inner)) {}
 
-  Result<std::vector<store::RelayHold>> Beat(const store::ProcessInfo& process,
-                                             std::span<const store::RelayBeat> relays,
-                                             milliseconds interval, Deadline deadline) override {
-    auto holds = inner_->Beat(process, relays, interval, deadline);
+  Result<std::vector<store::RelayPause>> Beat(const store::ProcessInfo& process,
+                                              std::span<const store::RelayBeat> relays,
+                                              milliseconds interval, Deadline deadline) override {
+    auto pauses = inner_->Beat(process, relays, interval, deadline);
     std::unique_lock lock(mutex_);
     ++waiting_;
     wake_.notify_all();
     wake_.wait(lock, [&] { return open_; });
-    return holds;
+    return pauses;
   }
   Status Leave(const store::ProcessInfo& process, Deadline deadline) override {
     return inner_->Leave(process, deadline);
@@ -77,16 +77,16 @@ class SlowControl final : public store::ControlStore {
   Result<std::vector<store::ListedRelay>> Relays(Deadline deadline) override {
     return inner_->Relays(deadline);
   }
-  Result<std::vector<store::RelayHold>> Holds(Deadline deadline) override {
-    return inner_->Holds(deadline);
+  Result<std::vector<store::RelayPause>> Pauses(Deadline deadline) override {
+    return inner_->Pauses(deadline);
   }
-  Result<std::size_t> Hold(const store::RelayHold& hold, const store::Audit& audit,
-                           Deadline deadline) override {
-    return inner_->Hold(hold, audit, deadline);
+  Result<std::size_t> Pause(const store::RelayPause& pause, const store::Audit& audit,
+                            Deadline deadline) override {
+    return inner_->Pause(pause, audit, deadline);
   }
-  Result<std::size_t> LetGo(const std::string& table, const std::string& sink,
-                            const store::Audit& audit, Deadline deadline) override {
-    return inner_->LetGo(table, sink, audit, deadline);
+  Result<std::size_t> Resume(const std::string& table, const std::string& sink,
+                             const store::Audit& audit, Deadline deadline) override {
+    return inner_->Resume(table, sink, audit, deadline);
   }
   Result<store::AuditPage> ListAudit(const store::AuditFilter& filter, Deadline deadline) override {
     return inner_->ListAudit(filter, deadline);
@@ -128,15 +128,15 @@ class HeartbeatTest : public ::testing::Test {
                              {.table = kBeaten,
                               .sink = "nats",
                               .single_active = true,
-                              .held = nats_.held,
+                              .paused = nats_.paused,
                               .relay = &nats_}},
                             notices_);
   }
-  void Hold(const std::string& sink) {
-    ASSERT_OK(operator_->Hold({.table = kBeaten, .sink = sink}, {.actor = "olga"}, InTime()));
+  void Pause(const std::string& sink) {
+    ASSERT_OK(operator_->Pause({.table = kBeaten, .sink = sink}, {.actor = "olga"}, InTime()));
   }
-  void LetGo(const std::string& sink) {
-    ASSERT_OK(operator_->LetGo(kBeaten, sink, {.actor = "olga"}, InTime()));
+  void Resume(const std::string& sink) {
+    ASSERT_OK(operator_->Resume(kBeaten, sink, {.actor = "olga"}, InTime()));
   }
 
   store::MemoryControl control_;
@@ -164,15 +164,15 @@ TEST_F(HeartbeatTest, TellsHowItsRelaysStandUntilItStops) {
   EXPECT_TRUE(notices_->texts().empty());
 }
 
-TEST_F(HeartbeatTest, HoldsAndLetsGoWhatOthersSay) {
+TEST_F(HeartbeatTest, PausesAndResumesWhatOthersSay) {
   const auto heartbeat = Start();
-  Hold("nats");
-  EXPECT_TRUE(WaitFor([&] { return nats_.held.load(); }));
-  EXPECT_FALSE(rabbit_.held);
-  Hold("");
-  EXPECT_TRUE(WaitFor([&] { return rabbit_.held.load(); }));
-  LetGo("");
-  EXPECT_TRUE(WaitFor([&] { return !rabbit_.held && !nats_.held; }));
+  Pause("nats");
+  EXPECT_TRUE(WaitFor([&] { return nats_.paused.load(); }));
+  EXPECT_FALSE(rabbit_.paused);
+  Pause("");
+  EXPECT_TRUE(WaitFor([&] { return rabbit_.paused.load(); }));
+  Resume("");
+  EXPECT_TRUE(WaitFor([&] { return !rabbit_.paused && !nats_.paused; }));
   const std::size_t beats = control_.beats();
   ASSERT_TRUE(WaitFor([&] { return control_.beats() >= beats + 3; }));
   EXPECT_EQ(rabbit_.turns, 2) << "told once each";
@@ -181,56 +181,56 @@ TEST_F(HeartbeatTest, HoldsAndLetsGoWhatOthersSay) {
 TEST_F(HeartbeatTest, OthersSeeATurnAtOnce) {
   const auto heartbeat = Start(control_.Open(), std::chrono::hours(1));
   ASSERT_TRUE(WaitFor([&] { return control_.beats() >= 1; }));
-  Hold("");
+  Pause("");
   heartbeat->Turn(kBeaten, "", true);
   EXPECT_TRUE(WaitFor([&] {
     const auto listed = operator_->Relays(InTime());
-    return listed.ok() && listed->size() == 2 && (*listed)[0].relay.state == "held";
+    return listed.ok() && listed->size() == 2 && (*listed)[0].relay.state == "paused";
   }));
 }
 
-TEST_F(HeartbeatTest, ARelayThatStartedHeldIsLetGoOnlyWhenItsHoldEnds) {
-  Hold("nats");
-  nats_.held = true;
+TEST_F(HeartbeatTest, ARelayThatStartedPausedIsResumedOnlyWhenItsPauseEnds) {
+  Pause("nats");
+  nats_.paused = true;
   const auto heartbeat = Start();
   ASSERT_TRUE(WaitFor([&] { return control_.beats() >= 3; }));
   EXPECT_EQ(nats_.turns, 0);
-  LetGo("nats");
-  EXPECT_TRUE(WaitFor([&] { return !nats_.held; }));
+  Resume("nats");
+  EXPECT_TRUE(WaitFor([&] { return !nats_.paused; }));
 }
 
 TEST_F(HeartbeatTest, ABeatThatReadBeforeATurnDoesNotUndoIt) {
   auto slow = std::make_unique<SlowControl>(control_.Open());
   SlowControl& gate = *slow;
   const auto heartbeat = Start(std::move(slow), std::chrono::hours(1));
-  gate.WaitForABeat();  // it has read that nothing is held
-  Hold("");
+  gate.WaitForABeat();  // it has read that nothing is paused
+  Pause("");
   EXPECT_EQ(heartbeat->Turn(kBeaten, "", true), 2u);
   EXPECT_EQ(heartbeat->Turn(kBeaten, "redis", true), 0u);
   EXPECT_EQ(heartbeat->Turn("public.other", "", true), 0u);
-  EXPECT_TRUE(rabbit_.held && nats_.held);
+  EXPECT_TRUE(rabbit_.paused && nats_.paused);
   gate.Open();
   // The stale answer is dropped, and the next is asked for at once.
   ASSERT_TRUE(WaitFor([&] { return control_.beats() >= 2; }));
   heartbeat->Stop();
-  EXPECT_TRUE(rabbit_.held && nats_.held);
+  EXPECT_TRUE(rabbit_.paused && nats_.paused);
   EXPECT_EQ(rabbit_.turns, 1);
 }
 
 TEST_F(HeartbeatTest, SaysOnceThatItIsOffAndKeepsWhatItKnew) {
-  Hold("nats");
+  Pause("nats");
   const auto heartbeat = Start();
-  ASSERT_TRUE(WaitFor([&] { return nats_.held.load(); }));
+  ASSERT_TRUE(WaitFor([&] { return nats_.paused.load(); }));
   control_.FailBeats(store::ControlTablesMissing());
   std::size_t beats = control_.beats();
   ASSERT_TRUE(WaitFor([&] { return control_.beats() >= beats + 4; }));
-  LetGo("");
+  Resume("");
   ASSERT_EQ(notices_->texts().size(), 1u);
   EXPECT_THAT(notices_->texts()[0], ::testing::AllOf(::testing::HasSubstr("heartbeats are off"),
                                                      ::testing::HasSubstr("migrate up")));
-  EXPECT_TRUE(nats_.held);
+  EXPECT_TRUE(nats_.paused);
   control_.FailBeats(Status::Ok());
-  EXPECT_TRUE(WaitFor([&] { return !nats_.held; }));
+  EXPECT_TRUE(WaitFor([&] { return !nats_.paused; }));
   EXPECT_EQ(notices_->texts().size(), 2u);
 }
 

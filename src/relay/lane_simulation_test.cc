@@ -3,7 +3,7 @@
 //
 // Every message goes to one sink. The splitters lease it in its own row while the relay of that
 // sink asks, and turn it into a delivery otherwise; a delivery is a row of a second store.
-// Processes crash and freeze, sinks go away one at a time and are held, store calls fail or lose
+// Processes crash and freeze, sinks go away one at a time and are paused, store calls fail or lose
 // their answer. Then everything heals, and every message must have been delivered; but for one that
 // alone finds its sink down, for ever, and is to stop nobody.
 
@@ -108,8 +108,9 @@ class LaneRelay {
   void Wake() { core_.OnWork(world_.now); }
 
   void Step() {
-    if (world_.Chance(0.0005)) core_.Hold(world_.now, held_ = true);
-    if (held_ && (!world_.faults || world_.Chance(0.005))) core_.Hold(world_.now, held_ = false);
+    if (world_.Chance(0.0005)) core_.Pause(world_.now, paused_ = true);
+    if (paused_ && (!world_.faults || world_.Chance(0.005)))
+      core_.Pause(world_.now, paused_ = false);
     Publish();
     Claim();
     core_.GiveUpOverdue(world_.now);
@@ -199,7 +200,7 @@ class LaneRelay {
   LaneStore store_;
   Core core_;
   std::list<Calling> calls_;
-  bool held_ = false;
+  bool paused_ = false;
 };
 
 class LaneProcess {

@@ -43,8 +43,8 @@ class EngineRelay final : public Relay {
   Status Stop() override { return engine_->Stop(); }
   Status Drain(Deadline deadline) override { return engine_->Drain(deadline); }
   void Wake() override { engine_->Wake(); }
-  void Hold() override { engine_->Hold(true); }
-  void LetGo() override { engine_->Hold(false); }
+  void Pause() override { engine_->Pause(true); }
+  void Resume() override { engine_->Pause(false); }
   RelayStats Stats() const override { return engine_->Stats(); }
 
  private:

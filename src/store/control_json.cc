@@ -20,31 +20,31 @@ void AddRelay(base::JsonObject& json, const ListedRelay& relay) {
       .Add("in_flight", relay.relay.in_flight);
 }
 
-void AddHold(base::JsonObject& json, const RelayHold* hold) {
-  json.Add("held", hold != nullptr);
-  if (hold != nullptr) json.AddRaw("hold", ToJson(*hold));
+void AddPause(base::JsonObject& json, const RelayPause* pause) {
+  json.Add("paused", pause != nullptr);
+  if (pause != nullptr) json.AddRaw("pause", ToJson(*pause));
 }
 
-std::string ToJson(const ListedRelay& relay, const RelayHold* hold) {
+std::string ToJson(const ListedRelay& relay, const RelayPause* pause) {
   base::JsonObject json;
   json.Add("name", RelayName(relay.relay))
       .Add("table", relay.relay.table)
       .AddUnlessEmpty("sink", relay.relay.sink)
       .Add("state", relay.gone ? std::string("gone") : relay.relay.state);
   if (relay.relay.leading) json.Add("leading", *relay.relay.leading && !relay.gone);
-  AddHold(json, hold);
+  AddPause(json, pause);
   AddRelay(json, relay);
   json.Add("delivered", relay.relay.delivered).Add("failed", relay.relay.failed);
   return json.Finish();
 }
 
-std::string ToJson(const RelayHold& hold) {
+std::string ToJson(const RelayPause& pause) {
   return base::JsonObject()
-      .Add("table", hold.table)
-      .AddUnlessEmpty("sink", hold.sink)
-      .Add("since", base::FormatTimestamp(hold.since))
-      .Add("by", hold.by)
-      .AddUnlessEmpty("reason", hold.reason)
+      .Add("table", pause.table)
+      .AddUnlessEmpty("sink", pause.sink)
+      .Add("since", base::FormatTimestamp(pause.since))
+      .Add("by", pause.by)
+      .AddUnlessEmpty("reason", pause.reason)
       .Finish();
 }
 

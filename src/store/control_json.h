@@ -1,4 +1,4 @@
-// Relays, holds and audit records as JSON, as `outboxd relays --json` and the HTTP API write them.
+// Relays, pauses and audit records as JSON, as `outboxd relays --json` and the HTTP API write them.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace outbox::store {
 
-// Everything of a relay but its counters and state, which may be known better elsewhere. `hold` may
-// be null.
+// Everything of a relay but its counters and state, which may be known better elsewhere. `pause`
+// may be null.
 void AddRelay(base::JsonObject& json, const ListedRelay& relay);
-void AddHold(base::JsonObject& json, const RelayHold* hold);
+void AddPause(base::JsonObject& json, const RelayPause* pause);
 
-std::string ToJson(const ListedRelay& relay, const RelayHold* hold);
-std::string ToJson(const RelayHold& hold);
+std::string ToJson(const ListedRelay& relay, const RelayPause* pause);
+std::string ToJson(const RelayPause& pause);
 std::string ToJson(const AuditRecord& record);
 
 // "public.orders_outbox", or "public.orders_outbox/rabbit" with a sink.

@@ -7,22 +7,23 @@
 
 namespace outbox::store {
 
-const RelayHold* FindHold(std::span<const RelayHold> holds, std::string_view table,
-                          std::string_view sink) {
-  const auto found = std::find_if(holds.begin(), holds.end(),
-                                  [&](const RelayHold& hold) { return hold.Holds(table, sink); });
-  return found == holds.end() ? nullptr : &*found;
+const RelayPause* FindPause(std::span<const RelayPause> pauses, std::string_view table,
+                            std::string_view sink) {
+  const auto found = std::find_if(pauses.begin(), pauses.end(), [&](const RelayPause& pause) {
+    return pause.Covers(table, sink);
+  });
+  return found == pauses.end() ? nullptr : &*found;
 }
 
 Status ControlTablesMissing() {
   return Status::Permanent(Code::kSchema,
-                           "this database has no tables for heartbeats, holds and the audit")
+                           "this database has no tables for heartbeats, pauses and the audit")
       .WithHint("run: outboxd migrate up --table T, for any of its outbox tables");
 }
 
-Status WholeTableIsHeld(const std::string& table) {
-  return Status::Permanent(Code::kConflict, base::StrCat("table ", table, " is held as a whole"))
-      .WithHint("resume it without a sink, then pause the sinks that are to stay held");
+Status WholeTableIsPaused(const std::string& table) {
+  return Status::Permanent(Code::kConflict, base::StrCat("table ", table, " is paused as a whole"))
+      .WithHint("resume it without a sink, then pause the sinks that are to stay paused");
 }
 
 Result<std::optional<std::int64_t>> ReadAuditPlace(const AuditFilter& filter) {

@@ -1,5 +1,5 @@
 // ControlStore: what processes and operators tell each other through the database: which relays
-// run, which are held, and what operators changed.
+// run, which are paused, and what operators changed.
 //
 // Times, ages and who is gone are the database's. Every call fails with kSchema where the tables
 // for it are missing (an installation older than this program); the hint is the command that helps.
@@ -25,7 +25,7 @@ namespace outbox::store {
 
 // Rows that one heartbeat removes, at most, of those that nobody has beaten for a day.
 inline constexpr std::size_t kOldRelaysRemovedMax = 100;
-// Relays and holds that a list shows, at most.
+// Relays and pauses that a list shows, at most.
 inline constexpr std::size_t kControlRowsMax = 1000;
 
 struct ProcessInfo {
@@ -55,21 +55,21 @@ struct ListedRelay {
   bool gone = false;  // no heartbeat for three of its intervals
 };
 
-struct RelayHold {
+struct RelayPause {
   std::string table;
   std::string sink;  // empty: all of the table's
   Timestamp since{};
   std::string by;
   std::string reason;
 
-  bool Holds(std::string_view table_name, std::string_view sink_name) const {
+  bool Covers(std::string_view table_name, std::string_view sink_name) const {
     return table == table_name && (sink.empty() || sink == sink_name);
   }
 };
 
-// The hold that keeps this relay, or null.
-const RelayHold* FindHold(std::span<const RelayHold> holds, std::string_view table,
-                          std::string_view sink);
+// The pause that this relay is under, or null.
+const RelayPause* FindPause(std::span<const RelayPause> pauses, std::string_view table,
+                            std::string_view sink);
 
 struct AuditRecord {
   std::int64_t number = 0;
@@ -96,33 +96,33 @@ class ControlStore {
   virtual ~ControlStore() = default;
 
   // A heartbeat for all relays of a process; `interval` is when the next one comes. Returns the
-  // holds of their tables.
-  virtual Result<std::vector<RelayHold>> Beat(const ProcessInfo& process,
-                                              std::span<const RelayBeat> relays,
-                                              std::chrono::milliseconds interval,
-                                              Deadline deadline) = 0;
+  // pauses of their tables.
+  virtual Result<std::vector<RelayPause>> Beat(const ProcessInfo& process,
+                                               std::span<const RelayBeat> relays,
+                                               std::chrono::milliseconds interval,
+                                               Deadline deadline) = 0;
   // The process ends: its relays are no longer listed.
   virtual Status Leave(const ProcessInfo& process, Deadline deadline) = 0;
 
   // Of all processes, those that live first.
   virtual Result<std::vector<ListedRelay>> Relays(Deadline deadline) = 0;
-  virtual Result<std::vector<RelayHold>> Holds(Deadline deadline) = 0;
+  virtual Result<std::vector<RelayPause>> Pauses(Deadline deadline) = 0;
 
-  // Both return how many holds changed: none when it was so already. They are recorded in the
+  // Both return how many pauses changed: none when it was so already. They are recorded in the
   // audit.
-  virtual Result<std::size_t> Hold(const RelayHold& hold, const Audit& audit,
-                                   Deadline deadline) = 0;
-  // Without a sink all holds of the table end. kConflict for one sink of a table that is held as a
-  // whole.
-  virtual Result<std::size_t> LetGo(const std::string& table, const std::string& sink,
-                                    const Audit& audit, Deadline deadline) = 0;
+  virtual Result<std::size_t> Pause(const RelayPause& pause, const Audit& audit,
+                                    Deadline deadline) = 0;
+  // Without a sink all pauses of the table end. kConflict for one sink of a table that is paused as
+  // a whole.
+  virtual Result<std::size_t> Resume(const std::string& table, const std::string& sink,
+                                     const Audit& audit, Deadline deadline) = 0;
 
   virtual Result<AuditPage> ListAudit(const AuditFilter& filter, Deadline deadline) = 0;
 };
 
 // For implementations.
 Status ControlTablesMissing();
-Status WholeTableIsHeld(const std::string& table);
+Status WholeTableIsPaused(const std::string& table);
 // The number that AuditFilter::after stands for; kInvalidArgument when it is none.
 Result<std::optional<std::int64_t>> ReadAuditPlace(const AuditFilter& filter);
 // Cuts a page that was read with one record more than its limit.

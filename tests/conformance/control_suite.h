@@ -1,4 +1,4 @@
-// Heartbeats, holds and the audit, on any store.
+// Heartbeats, pauses and the audit, on any store.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@ class ControlSuite : public StoreSuite {
   store::RelayBeat Relay(const std::string& sink = "") const {
     return {.table = table_, .sink = sink, .state = "running", .leading = {}};
   }
-  std::vector<store::RelayHold> Beat(const std::string& process,
-                                     const std::vector<store::RelayBeat>& relays,
-                                     std::chrono::milliseconds interval = 1h) {
-    const auto holds = control_->Beat(Process(process), relays, interval, Soon());
-    EXPECT_OK(holds);
-    return holds.ok() ? *holds : std::vector<store::RelayHold>{};
+  std::vector<store::RelayPause> Beat(const std::string& process,
+                                      const std::vector<store::RelayBeat>& relays,
+                                      std::chrono::milliseconds interval = 1h) {
+    const auto pauses = control_->Beat(Process(process), relays, interval, Soon());
+    EXPECT_OK(pauses);
+    return pauses.ok() ? *pauses : std::vector<store::RelayPause>{};
   }
   std::vector<store::ListedRelay> Listed() {
     auto listed = control_->Relays(Soon());
@@ -68,8 +68,8 @@ class ControlSuite : public StoreSuite {
   // Pauses and resumes a table, in turn, until the audit has `count` records more.
   void RecordPauses(const std::string& table, const std::string& actor, int count) {
     for (int i = 0; i < count; ++i) {
-      EXPECT_EQ(Count(i % 2 == 0 ? control_->Hold({.table = table, .by = actor}, By(actor), Soon())
-                                 : control_->LetGo(table, "", By(actor), Soon())),
+      EXPECT_EQ(Count(i % 2 == 0 ? control_->Pause({.table = table, .by = actor}, By(actor), Soon())
+                                 : control_->Resume(table, "", By(actor), Soon())),
                 1u);
     }
   }
@@ -116,14 +116,14 @@ TEST_P(ControlSuite, ListsTheRelaysOfEveryProcess) {
 
   // The next beat writes the same rows anew.
   std::this_thread::sleep_for(5ms);
-  rabbit.state = "held";
+  rabbit.state = "paused";
   rabbit.leading = false;
   Beat("a", {Relay(), rabbit});
   listed = Listed();
   ASSERT_EQ(listed.size(), 3u);
   const auto again = std::find_if(listed.begin(), listed.end(),
                                   [](const auto& one) { return one.relay.sink == "rabbit"; });
-  EXPECT_EQ(again->relay.state, "held");
+  EXPECT_EQ(again->relay.state, "paused");
   EXPECT_EQ(again->relay.leading, false);
   EXPECT_GT(again->beat_at, again->started_at);
 
@@ -179,44 +179,44 @@ TEST_P(ControlSuite, BeatsRemoveWhatIsADayOldABatchAtATime) {
   EXPECT_OK(control_->Leave(Process("new"), Soon()));
 }
 
-TEST_P(ControlSuite, HoldsLastUntilTheyAreLetGo) {
-  const auto hold = [&](const std::string& sink) {
-    const auto changed = control_->Hold(
+TEST_P(ControlSuite, PausesLastUntilTheyAreResumed) {
+  const auto pause = [&](const std::string& sink) {
+    const auto changed = control_->Pause(
         {.table = table_, .sink = sink, .since = {}, .by = "olga", .reason = "repair"}, By("olga"),
         Soon());
     EXPECT_OK(changed);
     return Count(changed);
   };
   const auto let_go = [&](const std::string& sink) {
-    return control_->LetGo(table_, sink, By("otto"), Soon());
+    return control_->Resume(table_, sink, By("otto"), Soon());
   };
   EXPECT_TRUE(Beat("a", {Relay(), Relay("rabbit")}).empty());
-  EXPECT_EQ(hold("rabbit"), 1u);
-  EXPECT_EQ(hold("rabbit"), 0u) << "it is held already";
-  auto holds = Beat("a", {Relay(), Relay("rabbit")});
-  ASSERT_EQ(holds.size(), 1u);
-  EXPECT_EQ(holds[0].table, table_);
-  EXPECT_EQ(holds[0].sink, "rabbit");
-  EXPECT_EQ(holds[0].by, "olga");
-  EXPECT_EQ(holds[0].reason, "repair");
-  EXPECT_GT(holds[0].since, Timestamp{});
-  EXPECT_NE(store::FindHold(holds, table_, "rabbit"), nullptr);
-  EXPECT_EQ(store::FindHold(holds, table_, "nats"), nullptr);
+  EXPECT_EQ(pause("rabbit"), 1u);
+  EXPECT_EQ(pause("rabbit"), 0u) << "it is paused already";
+  auto pauses = Beat("a", {Relay(), Relay("rabbit")});
+  ASSERT_EQ(pauses.size(), 1u);
+  EXPECT_EQ(pauses[0].table, table_);
+  EXPECT_EQ(pauses[0].sink, "rabbit");
+  EXPECT_EQ(pauses[0].by, "olga");
+  EXPECT_EQ(pauses[0].reason, "repair");
+  EXPECT_GT(pauses[0].since, Timestamp{});
+  EXPECT_NE(store::FindPause(pauses, table_, "rabbit"), nullptr);
+  EXPECT_EQ(store::FindPause(pauses, table_, "nats"), nullptr);
   // Nobody else's.
   store::RelayBeat other = Relay();
   other.table = table_ + "_other";
   EXPECT_TRUE(Beat("b", {other}).empty());
   EXPECT_OK(control_->Leave(Process("b"), Soon()));
 
-  EXPECT_EQ(hold(""), 1u);
-  holds = Beat("a", {Relay()});
-  ASSERT_EQ(holds.size(), 2u);
-  EXPECT_NE(store::FindHold(holds, table_, "nats"), nullptr);
+  EXPECT_EQ(pause(""), 1u);
+  pauses = Beat("a", {Relay()});
+  ASSERT_EQ(pauses.size(), 2u);
+  EXPECT_NE(store::FindPause(pauses, table_, "nats"), nullptr);
   EXPECT_THAT(let_go("rabbit"), HasCode(Code::kConflict));
   EXPECT_EQ(Count(let_go("")), 2u);
   EXPECT_EQ(Count(let_go("")), 0u);
   EXPECT_TRUE(Beat("a", {Relay()}).empty());
-  EXPECT_EQ(hold("rabbit"), 1u);
+  EXPECT_EQ(pause("rabbit"), 1u);
   EXPECT_EQ(Count(let_go("nats")), 0u);
   EXPECT_EQ(Count(let_go("rabbit")), 1u);
 
@@ -328,7 +328,7 @@ TEST_P(ControlSuite, AChangeThatCanNotBeRecordedDoesNotHappen) {
   EXPECT_FALSE(inspect->DeleteOne(all, ids[0], &broken, Soon()).ok());
   EXPECT_FALSE(inspect->RetryOne(store::Scope::Tenant(Uuid::NewV7()), ids[0], nullptr, Soon())
                    ->status.has_value());
-  EXPECT_FALSE(control_->Hold({.table = table_}, broken, Soon()).ok());
+  EXPECT_FALSE(control_->Pause({.table = table_}, broken, Soon()).ok());
   EXPECT_EQ(StatusOf(ids[0]), MessageStatus::kDead);
   EXPECT_EQ(StatusOf(ids[1]), MessageStatus::kDead);
   EXPECT_TRUE(Beat("a", {Relay()}).empty());

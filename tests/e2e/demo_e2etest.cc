@@ -43,7 +43,7 @@ void ExpectGood(const nlohmann::json& summary) {
   EXPECT_EQ(summary.at("committed"), summary.at("delivered"));
   EXPECT_GT(summary.at("rolled_back").get<int>(), 0);
   EXPECT_GT(summary.at("retried").get<int>(), 0);
-  EXPECT_GE(summary.at("pauses").get<int>(), 1);
+  EXPECT_GE(summary.at("outages").get<int>(), 1);
   EXPECT_EQ(summary.at("lost"), 0);
   EXPECT_EQ(summary.at("phantoms"), 0);
   EXPECT_EQ(summary.at("attempts_wasted"), 0);
@@ -59,7 +59,7 @@ TEST_F(DemoTest, ScriptOnSqliteLosesNothingAndLeavesNothingBehind) {
 TEST_F(DemoTest, WithoutATerminalItTellsItsStory) {
   const Finished demo = Run({});
   ASSERT_EQ(demo.exit_code, 0) << demo.standard_output << demo.standard_error;
-  EXPECT_THAT(demo.standard_output, AllOf(HasSubstr("the sink breaks"), HasSubstr("paused"),
+  EXPECT_THAT(demo.standard_output, AllOf(HasSubstr("the sink breaks"), HasSubstr("waiting for"),
                                           HasSubstr("the sink refuses some"),
                                           HasSubstr("ok: committed "), HasSubstr("lost 0")));
   EXPECT_THAT(demo.standard_error, IsEmpty());
@@ -132,10 +132,10 @@ class LiveDemoTest : public DemoTest {
   }
 };
 
-TEST_F(LiveDemoTest, PausesWhenBrokenGoesOnWhenMendedAndAddsUpAtTheEnd) {
+TEST_F(LiveDemoTest, WaitsWhenBrokenGoesOnWhenMendedAndAddsUpAtTheEnd) {
   ASSERT_TRUE(Shows({"delivered ", "relay ● running", "q quit"}));
   Press("b");
-  ASSERT_TRUE(Shows({"paused: ", "sink ● down", "does not answer"}));
+  ASSERT_TRUE(Shows({"waiting for the sink: ", "sink ● down", "does not answer"}));
   Press("m");
   ASSERT_TRUE(Shows({"relay ● running", "sink ● working"}));
   Press("f");

@@ -48,7 +48,7 @@ class Counter final : public RelayObserver {
  public:
   void OnDead(const Message&, const Status&) override { ++dead; }
   void OnStateChanged(std::string_view, RelayState state, std::string_view) override {
-    if (state == RelayState::kPaused) ++paused;
+    if (state == RelayState::kWaitingForSink) ++paused;
   }
   void OnStoreError(std::string_view, std::string_view operation, const Status& error,
                     Duration) override {

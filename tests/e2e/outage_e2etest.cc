@@ -25,8 +25,8 @@ Flags With(Flags flags, std::initializer_list<std::string> more) {
 
 class Outage : public OnDialect {
  protected:
-  static bool Paused(const Process& relay) {
-    return relay.Errors().find("relay paused") != std::string::npos;
+  static bool Waits(const Process& relay) {
+    return relay.Errors().find("relay waiting for sink") != std::string::npos;
   }
 };
 OUTBOX_ON_EVERY_DIALECT(Outage);
@@ -42,7 +42,7 @@ TEST_P(Outage, CostsNoAttemptsAndEndsByItself) {
 
   std::filesystem::rename(folder, folder + ".away");
   ASSERT_TRUE(Produce(stage->sql(), {}, 10));
-  ASSERT_TRUE(WaitFor([&] { return Paused(*relay); })) << relay->Errors();
+  ASSERT_TRUE(WaitFor([&] { return Waits(*relay); })) << relay->Errors();
   // Many more probes than a message has attempts. Each takes messages and gives them back.
   std::set<std::string> probes;
   EXPECT_TRUE(WaitFor([&] {
@@ -67,7 +67,7 @@ TEST_P(Outage, OfAFullDiskIsWaitedFor) {
   OUTBOX_MAKE_STAGE(stage, GetParam());
   ASSERT_TRUE(Produce(stage->sql(), {}, 10));
   const auto relay = stage->StartRelay("relay", With(kImpatient, {"--sink", "file:/dev/full"}));
-  ASSERT_TRUE(WaitFor([&] { return Paused(*relay); })) << relay->Errors();
+  ASSERT_TRUE(WaitFor([&] { return Waits(*relay); })) << relay->Errors();
   EXPECT_NE(relay->Errors().find("No space left on device"), std::string::npos) << relay->Errors();
   relay->Signal(SIGTERM);
   ASSERT_EQ(relay->Wait(kPatience), 0) << relay->Errors();

@@ -54,8 +54,9 @@ TEST_P(Secrets, StayOutOfLogsAndTheProcessList) {
   const auto relay = stage->StartRelay(
       "relay", {"--sink", "file:/dev/full", "--probe-min", "20ms", "--probe-max", "50ms"},
       {.environment = {{"OUTBOX_DB", UrlWithPassword(*stage)}, {"OUTBOX_LOG_LEVEL", "debug"}}});
-  ASSERT_TRUE(WaitFor([&] { return relay->Errors().find("relay paused") != std::string::npos; }))
-      << relay->Errors();
+  ASSERT_TRUE(WaitFor([&] {
+    return relay->Errors().find("relay waiting for sink") != std::string::npos;
+  })) << relay->Errors();
   ExpectClean(CommandLine(relay->pid()), "the process list");
   relay->Signal(SIGTERM);
   ASSERT_TRUE(relay->Wait(kPatience).has_value());

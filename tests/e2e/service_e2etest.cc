@@ -343,7 +343,7 @@ TEST_P(ProcessesTest, AreListedAndOneLeadsUntilItDies) {
   })) << relays;
   EXPECT_EQ(Count(relays, "table", Named(*stage)), 2u);
   EXPECT_EQ(Count(relays, "this_process", true), 1u);
-  EXPECT_EQ(Count(relays, "held", false), 2u);
+  EXPECT_EQ(Count(relays, "paused", false), 2u);
 
   const bool first_leads = Find(relays, one->process().pid()).value("leading", false);
   auto& leader = first_leads ? one : two;
@@ -388,22 +388,22 @@ TEST_P(ProcessesTest, APauseReachesAllAndOutlastsRestarts) {
   const TestReply paused = one->Post(path + "/pause?reason=repair", token);
   ASSERT_EQ(paused.status, 200) << paused.body;
   EXPECT_EQ(Json::parse(paused.body).at("relays"), 1);
-  ASSERT_TRUE(WaitFor([&] { return Count(one->Relays(token), "state", "held") == 2; }));
+  ASSERT_TRUE(WaitFor([&] { return Count(one->Relays(token), "state", "paused") == 2; }));
   ASSERT_TRUE(WaitFor([&] { return stage->Leased() == 0; }));
   const std::size_t delivered = stage->Delivered();
   const std::int64_t waiting = stage->Unfinished();
   ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() > waiting + 100; }));
-  EXPECT_EQ(stage->Delivered(), delivered) << "somebody delivers while all are held";
+  EXPECT_EQ(stage->Delivered(), delivered) << "somebody delivers while all are paused";
 
   two->process().Signal(SIGTERM);
   ASSERT_EQ(two->process().Wait(kPatience), 0);
   auto again = Serve(*stage, "again");
   ASSERT_TRUE(WaitFor([&] {
-    return Find(one->Relays(token), again->process().pid()).value("state", "") == "held";
+    return Find(one->Relays(token), again->process().pid()).value("state", "") == "paused";
   }));
   const std::int64_t then = stage->Unfinished();
   ASSERT_TRUE(WaitFor([&] { return stage->Unfinished() > then + 50; }));
-  EXPECT_EQ(stage->Delivered(), delivered) << "it started held, and yet delivered";
+  EXPECT_EQ(stage->Delivered(), delivered) << "it started paused, and yet delivered";
 
   const Finished resumed = stage->Run({"resume", "--table", std::string(kTable)});
   ASSERT_EQ(resumed.exit_code, 0) << resumed.standard_error;
@@ -425,7 +425,7 @@ TEST_P(ProcessesTest, APauseReachesAllAndOutlastsRestarts) {
 TEST_P(ProcessesTest, ARelayWithoutTheTablesForItRuns) {
   OUTBOX_MAKE_STAGE(stage, GetParam());
   // As an installation of an older program left it.
-  for (const char* table : {"relay", "hold", "audit"}) {
+  for (const char* table : {"relay", "pause", "audit"}) {
     ASSERT_TRUE(stage->sql().Execute(StrCat("DROP TABLE outbox", Pick(".", "_"), table)));
   }
   if (GetParam() == Dialect::kPostgres) {

@@ -1,4 +1,4 @@
--- What processes and operators tell each other through the database: which relays run, which are held,
+-- What processes and operators tell each other through the database: which relays run, which are paused,
 -- and what operators changed. Safe to run again.
 
 -- One row a relay of a process, written anew with each heartbeat. Only beat_at and the counters change, and
@@ -21,13 +21,23 @@ CREATE TABLE IF NOT EXISTS outbox.relay (
   CONSTRAINT relay_pkey PRIMARY KEY (process, table_name, sink)
 ) WITH (fillfactor = 50);
 
-CREATE TABLE IF NOT EXISTS outbox.hold (
+-- A pause used to be called a hold.
+DO $$
+BEGIN
+  IF to_regclass('outbox.hold') IS NOT NULL THEN
+    ALTER TABLE outbox.hold RENAME TO pause;
+    ALTER TABLE outbox.pause RENAME COLUMN held_by TO paused_by;
+    ALTER TABLE outbox.pause RENAME CONSTRAINT hold_pkey TO pause_pkey;
+  END IF;
+END $$;
+
+CREATE TABLE IF NOT EXISTS outbox.pause (
   table_name text        NOT NULL,
   sink       text        NOT NULL,  -- empty: all of the table's
   since      timestamptz NOT NULL DEFAULT now(),
-  held_by    text        NOT NULL,
+  paused_by  text        NOT NULL,
   reason     text        NOT NULL,
-  CONSTRAINT hold_pkey PRIMARY KEY (table_name, sink)
+  CONSTRAINT pause_pkey PRIMARY KEY (table_name, sink)
 );
 
 -- Who leads a table, or its deliveries to one destination, in single-active mode; and the rows by whose

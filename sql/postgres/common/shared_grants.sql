@@ -17,7 +17,7 @@ BEGIN
     GRANT USAGE ON SCHEMA outbox TO outbox_relay;
     GRANT SELECT ON outbox.migration TO outbox_relay;
     GRANT SELECT, INSERT, UPDATE, DELETE ON outbox.relay TO outbox_relay;
-    GRANT SELECT, INSERT, DELETE ON outbox.hold TO outbox_relay;
+    GRANT SELECT, INSERT, DELETE ON outbox.pause TO outbox_relay;
     GRANT SELECT, INSERT, UPDATE, DELETE ON outbox.leader TO outbox_relay;
     -- What was recorded stays until it is old: neither UPDATE nor DELETE.
     GRANT SELECT, INSERT ON outbox.audit TO outbox_relay;

@@ -1,12 +1,12 @@
 -- A heartbeat: writes how the relays of a process stand, removes what nobody has beaten for a day, and
--- returns the holds of these tables.
+-- returns the pauses of these tables.
 --
 -- $1 process, $2 host, $3 pid, $4 version, $5 interval in milliseconds
 -- one element a relay: $6 tables, $7 sinks, $8 states, $9 leads (1, 0; -1: not single-active),
 -- $10 in flight, $11 delivered, $12 failed
 -- $13 rows removed at most
 --
--- Index: relay_pkey, hold_pkey; what is old is looked for in the whole table, which has a row a relay.
+-- Index: relay_pkey, pause_pkey; what is old is looked for in the whole table, which has a row a relay.
 -- Rows that another process removes just now are skipped.
 WITH beaten AS (
   INSERT INTO outbox.relay AS r (process, table_name, sink, host, pid, version, state, leads,
@@ -25,5 +25,5 @@ WITH beaten AS (
     WHERE beat_at < now() - interval '1 day' AND process <> $1
     LIMIT $13::bigint FOR UPDATE SKIP LOCKED))
 )
-SELECT table_name, sink, since, held_by, reason FROM outbox.hold
+SELECT table_name, sink, since, paused_by, reason FROM outbox.pause
 WHERE table_name = ANY ($6) ORDER BY table_name, sink

@@ -1,4 +1,4 @@
--- What processes and operators tell each other through the database: which relays run, which are held,
+-- What processes and operators tell each other through the database: which relays run, which are paused,
 -- and what operators changed. Safe to run again.
 CREATE TABLE IF NOT EXISTS "main"."outbox_relay" (
   process     TEXT    NOT NULL,
@@ -18,14 +18,20 @@ CREATE TABLE IF NOT EXISTS "main"."outbox_relay" (
   PRIMARY KEY (process, table_name, sink)
 ) WITHOUT ROWID;
 
-CREATE TABLE IF NOT EXISTS "main"."outbox_hold" (
+CREATE TABLE IF NOT EXISTS "main"."outbox_pause" (
   table_name TEXT    NOT NULL,
   sink       TEXT    NOT NULL,  -- empty: all of the table's
   since      INTEGER NOT NULL,
-  held_by    TEXT    NOT NULL,
+  paused_by  TEXT    NOT NULL,
   reason     TEXT    NOT NULL,
   PRIMARY KEY (table_name, sink)
 ) WITHOUT ROWID;
+
+-- A pause used to be called a hold: what an older version left is taken over.
+CREATE TABLE IF NOT EXISTS "main"."outbox_hold" (table_name, sink, since, held_by, reason);
+INSERT OR IGNORE INTO "main"."outbox_pause" (table_name, sink, since, paused_by, reason)
+SELECT table_name, sink, since, held_by, reason FROM "main"."outbox_hold";
+DROP TABLE "main"."outbox_hold";
 
 -- Only ever added to, until it is old.
 CREATE TABLE IF NOT EXISTS "main"."outbox_audit" (

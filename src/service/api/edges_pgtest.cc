@@ -44,7 +44,7 @@ TEST_P(EdgeSuite, OneAddressDoesNotTakeAllConnections) {
 
 TEST_P(EdgeSuite, DetailsOfReadinessAreForOperators) {
   StartService();
-  board_->OnStateChanged(orders_, RelayState::kPaused, "amqp://broker.internal refused");
+  board_->OnStateChanged(orders_, RelayState::kWaitingForSink, "amqp://broker.internal refused");
   for (const std::string& token : {std::string(), TokenOf(kAnn), std::string("nonsense")}) {
     const Json brief = GetJson("/readyz", token);
     EXPECT_EQ(brief.at("status"), "ready");

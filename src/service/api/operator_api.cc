@@ -124,7 +124,7 @@ class OperatorApi {
   }
 
  private:
-  Result<Response> Turn(const Request& request, const Principal& who, bool hold) const {
+  Result<Response> Turn(const Request& request, const Principal& who, bool pause) const {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {"sink", "reason"}));
     OUTBOX_ASSIGN_OR_RETURN(const auto given, TextParameter(request.query, "sink", kNameBytesMax));
     OUTBOX_ASSIGN_OR_RETURN(const auto reason,
@@ -139,27 +139,27 @@ class OperatorApi {
                                            .AddUnlessEmpty("reason", reason.value_or(""))
                                            .Finish()};
     const auto control = tables_.backend().OpenControl();
-    if (hold && !sink.empty()) {
+    if (pause && !sink.empty()) {
       OUTBOX_ASSIGN_OR_RETURN(const RelayList list, ReadRelays(request.deadline));
       OUTBOX_RETURN_IF_ERROR(CheckSink(list, table, sink));
     }
-    const auto changed = hold ? control->Hold({.table = table,
-                                               .sink = sink,
-                                               .since = {},
-                                               .by = audit.actor,
-                                               .reason = reason.value_or("")},
-                                              audit, request.deadline)
-                              : control->LetGo(table, sink, audit, request.deadline);
+    const auto changed = pause ? control->Pause({.table = table,
+                                                 .sink = sink,
+                                                 .since = {},
+                                                 .by = audit.actor,
+                                                 .reason = reason.value_or("")},
+                                                audit, request.deadline)
+                               : control->Resume(table, sink, audit, request.deadline);
     if (!changed.ok()) return Explained(FromStore(changed.error()));
-    const std::size_t relays = switch_.Hold(table, sink, hold);
+    const std::size_t relays = switch_.Pause(table, sink, pause);
     options_.audit({.subject = who.subject,
                     .request_id = request.id,
                     .table = table,
-                    .action = hold ? "pause" : "resume",
+                    .action = pause ? "pause" : "resume",
                     .filter = audit.filter,
                     .changed = *changed});
     return JsonResponse(200, base::JsonObject()
-                                 .Add("action", hold ? "pause" : "resume")
+                                 .Add("action", pause ? "pause" : "resume")
                                  .Add("changed", *changed > 0)
                                  .Add("relays", relays)
                                  .Finish());
@@ -181,8 +181,8 @@ class OperatorApi {
     auto relays = control->Relays(deadline);
     if (!relays.ok() && relays.error().code() == Code::kSchema) return RelayList{};
     if (!relays.ok()) return FromStore(relays.error());
-    OUTBOX_ASSIGN_OR_RETURN(auto holds, FromStore(control->Holds(deadline)));
-    return RelayList{.relays = *std::move(relays), .holds = std::move(holds)};
+    OUTBOX_ASSIGN_OR_RETURN(auto pauses, FromStore(control->Pauses(deadline)));
+    return RelayList{.relays = *std::move(relays), .pauses = std::move(pauses)};
   }
 
   static Status Carry(const Tables::Session& session, const RepairRequest& repair,

@@ -1,11 +1,11 @@
 // The operators' API: across tenants, and about this process.
 //
-//   GET  /api/v1/operator/relays                   the relays of all processes, and what is held
+//   GET  /api/v1/operator/relays                   the relays of all processes, and what is paused
 //   GET  /api/v1/operator/stats                    the counts of every table
 //   GET  /api/v1/operator/config                   effective settings, secrets masked
 //   GET  /api/v1/operator/events                   server-sent events: `relay`, `counters`
 //   POST /api/v1/operator/tables/{table}/repair    retry or delete many, by filter
-//   POST /api/v1/operator/tables/{table}/pause     hold its relays, or that of one sink
+//   POST /api/v1/operator/tables/{table}/pause     pause its relays, or that of one sink
 //   POST /api/v1/operator/tables/{table}/resume
 //   GET  /api/v1/operator/audit                    what operators changed, newest first
 //

@@ -194,7 +194,7 @@ TEST_P(OperatorApiSuite, ListsTheRelaysOfOtherProcesses) {
   EXPECT_EQ(relay.at("host"), "there");
   EXPECT_EQ(relay.at("leading"), true);
   EXPECT_EQ(relay.at("delivered"), 5);
-  EXPECT_EQ(relay.at("held"), false);
+  EXPECT_EQ(relay.at("paused"), false);
   EXPECT_EQ(relay.at("gone"), false);
   EXPECT_GE(relay.at("beat_age_ms"), 0);
   // Its sink can be paused here, though no relay of this process serves it.
@@ -203,9 +203,9 @@ TEST_P(OperatorApiSuite, ListsTheRelaysOfOtherProcesses) {
   const TestReply paused = Call("POST", pause + "rabbit&reason=upgrade", OperatorToken());
   EXPECT_EQ(paused.status, 200) << paused.body;
   relay = RelaysOf(orders_).at(0);
-  EXPECT_EQ(relay.at("held"), true);
-  EXPECT_EQ(relay.at("hold").at("by"), "olga");
-  EXPECT_EQ(relay.at("hold").at("reason"), "upgrade");
+  EXPECT_EQ(relay.at("paused"), true);
+  EXPECT_EQ(relay.at("pause").at("by"), "olga");
+  EXPECT_EQ(relay.at("pause").at("reason"), "upgrade");
   EXPECT_OK(control->Leave(other, Soon()));
 }
 
@@ -289,15 +289,15 @@ TEST_P(OperatorApiSuite, RetryAndDeliveryDoNotDisturbEachOther) {
   for (const Uuid& id : ids) EXPECT_EQ(tries[id], 2);
 }
 
-TEST_P(OperatorApiSuite, HoldsRelaysAndLetsThemGo) {
+TEST_P(OperatorApiSuite, PausesRelaysAndResumesThem) {
   StartService();
   auto relay =
       Relay::Start(url_, {.table = orders_},
                    MakeCallbackSink([](const auto&, auto) { return Status::Ok(); }), board_);
   ASSERT_OK(relay);
-  switch_->Connect([&](std::string_view table, std::string_view sink, bool hold) -> std::size_t {
+  switch_->Connect([&](std::string_view table, std::string_view sink, bool pause) -> std::size_t {
     if (table != orders_ || !sink.empty()) return 0;
-    hold ? (*relay)->Hold() : (*relay)->LetGo();
+    pause ? (*relay)->Pause() : (*relay)->Resume();
     return 1;
   });
   const auto turn = [&](const std::string& table, const char* action) {
@@ -311,7 +311,7 @@ TEST_P(OperatorApiSuite, HoldsRelaysAndLetsThemGo) {
   EXPECT_EQ(turn(orders_, "/pause?sink=rabbit").status, 404);
   EXPECT_TRUE(AuditLines().empty());
   EXPECT_EQ(turn(orders_, "/pause").status, 200);
-  EXPECT_TRUE(outbox::testing::WaitFor([&] { return state() == "held"; }));
+  EXPECT_TRUE(outbox::testing::WaitFor([&] { return state() == "paused"; }));
   Enqueue(orders_, {Note(kAnn)});
   EXPECT_EQ(TableStats().at("pending"), 1);
   EXPECT_EQ(turn(orders_, "/resume").status, 200);
@@ -322,7 +322,7 @@ TEST_P(OperatorApiSuite, HoldsRelaysAndLetsThemGo) {
   EXPECT_EQ(again.at("changed"), false);
   EXPECT_EQ(AuditRecords().size(), 2u) << "nothing changed";
   EXPECT_EQ(turn(orders_, "/pause").status, 200);
-  EXPECT_EQ(turn(orders_, "/resume?sink=rabbit").status, 409) << "all of it is held";
+  EXPECT_EQ(turn(orders_, "/resume?sink=rabbit").status, 409) << "all of it is paused";
   EXPECT_EQ(turn(orders_, "/resume").status, 200);
   switch_->Connect(nullptr);
   EXPECT_OK((*relay)->Stop());

@@ -25,7 +25,7 @@ namespace outbox::service {
 struct RelaySeen {
   std::string name;  // "public.orders_outbox", or "public.orders_outbox/rabbit" with routes
   RelayState state = RelayState::kStarting;
-  std::string why;  // of a pause
+  std::string why;  // of an outage
   std::chrono::steady_clock::time_point state_since{};
   std::optional<bool> leading;  // single-active mode only
   std::uint64_t claimed = 0;

@@ -17,11 +17,11 @@ std::string_view SinkOf(const RelaySeen& relay) {
 
 // A relay of this process: its counters as they are now. `listed` may be null.
 std::string OwnJson(const RelaySeen& seen, const store::ListedRelay* listed,
-                    const store::RelayHold* hold) {
+                    const store::RelayPause* pause) {
   base::JsonObject json;
   AddTo(json, seen);
   json.Add("failed", seen.retried + seen.dead).Add("this_process", true);
-  store::AddHold(json, hold);
+  store::AddPause(json, pause);
   if (listed != nullptr) store::AddRelay(json, *listed);
   return json.Finish();
 }
@@ -39,29 +39,29 @@ std::string ToJson(const RelayList& list, const std::vector<RelaySeen>& own,
   std::vector<std::string> relays;
   std::set<std::string> listed_names;
   for (const store::ListedRelay& listed : list.relays) {
-    const store::RelayHold* hold =
-        store::FindHold(list.holds, listed.relay.table, listed.relay.sink);
+    const store::RelayPause* pause =
+        store::FindPause(list.pauses, listed.relay.table, listed.relay.sink);
     const std::string name = store::RelayName(listed.relay);
     const auto seen = std::find_if(own.begin(), own.end(), [&](const RelaySeen& relay) {
       return listed.process.id == process && relay.name == name;
     });
     if (seen == own.end()) {
-      relays.push_back(store::ToJson(listed, hold));
+      relays.push_back(store::ToJson(listed, pause));
     } else {
-      relays.push_back(OwnJson(*seen, &listed, hold));
+      relays.push_back(OwnJson(*seen, &listed, pause));
       listed_names.insert(name);
     }
   }
   for (const RelaySeen& seen : own) {
     if (listed_names.contains(seen.name)) continue;
     relays.push_back(
-        OwnJson(seen, nullptr, store::FindHold(list.holds, seen.table(), SinkOf(seen))));
+        OwnJson(seen, nullptr, store::FindPause(list.pauses, seen.table(), SinkOf(seen))));
   }
-  std::vector<std::string> holds;
-  for (const store::RelayHold& hold : list.holds) holds.push_back(store::ToJson(hold));
+  std::vector<std::string> pauses;
+  for (const store::RelayPause& pause : list.pauses) pauses.push_back(store::ToJson(pause));
   return base::JsonObject()
       .AddRaw("relays", base::JsonArray(relays))
-      .AddRaw("holds", base::JsonArray(holds))
+      .AddRaw("pauses", base::JsonArray(pauses))
       .Finish();
 }
 

@@ -13,13 +13,13 @@ namespace outbox::service {
 
 struct RelayList {
   std::vector<store::ListedRelay> relays;
-  std::vector<store::RelayHold> holds;
+  std::vector<store::RelayPause> pauses;
 
   // Whether a relay that is not gone has this name.
   bool Has(std::string_view name) const;
 };
 
-// {"relays":[…],"holds":[…]}. `own` are the relays of the process with this id; one that has not
+// {"relays":[…],"pauses":[…]}. `own` are the relays of the process with this id; one that has not
 // beaten yet is listed all the same.
 std::string ToJson(const RelayList& list, const std::vector<RelaySeen>& own,
                    std::string_view process);

@@ -1,4 +1,4 @@
-// RelaySwitch: holds relays of this process and lets them go, for operators. Whoever runs the
+// RelaySwitch: pauses and resumes relays of this process, for operators. Whoever runs the
 // relays connects it; until then there are none.
 //
 // Threads: any.
@@ -14,9 +14,10 @@ namespace outbox::service {
 
 class RelaySwitch {
  public:
-  // Holds, or lets go, the relays of a table, or the one that serves this sink of it. Returns how
+  // Pauses, or resumes, the relays of a table, or the one that serves this sink of it. Returns how
   // many these are.
-  using Turn = std::function<std::size_t(std::string_view table, std::string_view sink, bool hold)>;
+  using Turn =
+      std::function<std::size_t(std::string_view table, std::string_view sink, bool pause)>;
 
   // Null disconnects, and returns when no call is under way.
   void Connect(Turn turn) {
@@ -24,9 +25,9 @@ class RelaySwitch {
     turn_ = std::move(turn);
   }
 
-  std::size_t Hold(std::string_view table, std::string_view sink, bool hold) {
+  std::size_t Pause(std::string_view table, std::string_view sink, bool pause) {
     const std::lock_guard lock(mutex_);
-    return turn_ ? turn_(table, sink, hold) : 0;
+    return turn_ ? turn_(table, sink, pause) : 0;
   }
 
  private:

@@ -57,15 +57,16 @@ TEST(StandsStill, NotWhenTheProcessOrTheStateIsYoung) {
 }
 
 TEST(StandsStill, NotWhenARelayHasAReason) {
-  for (const RelayState state :
-       {RelayState::kStandby, RelayState::kPaused, RelayState::kDraining, RelayState::kStopped}) {
+  for (const RelayState state : {RelayState::kStandby, RelayState::kWaitingForSink,
+                                 RelayState::kDraining, RelayState::kStopped}) {
     EXPECT_FALSE(Still(Due(2min), {SeenAs(state)})) << ToString(state);
   }
   EXPECT_FALSE(Still(Due(2min), {}));  // a table that this process only shows
 }
 
 TEST(StandsStill, OneIdleRelayOfSeveralIsEnough) {
-  EXPECT_TRUE(Still(Due(2min), {SeenAs(RelayState::kPaused), SeenAs(RelayState::kRunning)}));
+  EXPECT_TRUE(
+      Still(Due(2min), {SeenAs(RelayState::kWaitingForSink), SeenAs(RelayState::kRunning)}));
 }
 
 TEST(StandsStill, NotWhenWhatIsDueMayBeForOthersAndClaimsComeBack) {

@@ -24,7 +24,7 @@ inline void TellEveryEvent(MetricsObserver& metrics) {
   const Status failure = Status::Retry(Code::kUnavailable, "no");
   metrics.OnEnqueued(table, message.topic, false);
   metrics.OnStateChanged(table, RelayState::kRunning, "");
-  metrics.OnStateChanged(table + "/rabbit", RelayState::kPaused, "down");
+  metrics.OnStateChanged(table + "/rabbit", RelayState::kWaitingForSink, "down");
   metrics.OnLeaderChanged(table, true);
   metrics.OnClaimed(table, 10, 2ms);
   metrics.OnPublished(message, Status::Ok(), 3ms);

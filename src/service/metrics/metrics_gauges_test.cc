@@ -40,12 +40,12 @@ const Labels kOnly{{"table", "t"}, {"sink", "default"}};
 TEST(RelayStates, OneStateIsOneAndTheOthersAreZero) {
   RelayStates states;
   states.StateChanged("t/rabbit", RelayState::kRunning);
-  states.StateChanged("t/rabbit", RelayState::kPaused);
+  states.StateChanged("t/rabbit", RelayState::kWaitingForSink);
   const auto samples = ScrapeSource(states).All("outbox_relay_state");
   EXPECT_EQ(samples.size(), 7U);
   for (const auto& [labels, value] : samples) {
     EXPECT_EQ(labels.at("sink"), "rabbit");
-    EXPECT_EQ(value, labels.at("state") == "paused" ? 1 : 0) << labels.at("state");
+    EXPECT_EQ(value, labels.at("state") == "waiting_for_sink" ? 1 : 0) << labels.at("state");
   }
 }
 
@@ -54,7 +54,7 @@ TEST(RelayStates, ASinkIsUpUnlessTheRelayWaitsForIt) {
   const auto up = [&] { return ScrapeSource(states).Find("outbox_sink_up", kOnly); };
   states.StateChanged("t", RelayState::kRunning);
   EXPECT_THAT(up(), Optional(1));
-  states.StateChanged("t", RelayState::kPaused);
+  states.StateChanged("t", RelayState::kWaitingForSink);
   EXPECT_THAT(up(), Optional(0));
   states.StateChanged("t", RelayState::kDraining);
   EXPECT_THAT(up(), Optional(0));

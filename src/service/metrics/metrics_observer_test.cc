@@ -266,7 +266,7 @@ TEST(MetricsObserver, ErrorTextsAndPayloadsStayOut) {
   const Status failure = Status::Permanent(Code::kRejected, "password=hunter2 refused");
   metrics.OnPublished(message, failure, 1ms);
   metrics.OnDead(message, failure);
-  metrics.OnStateChanged(kOrders, RelayState::kPaused, "password=hunter2 refused");
+  metrics.OnStateChanged(kOrders, RelayState::kWaitingForSink, "password=hunter2 refused");
   metrics.OnStoreError(kOrders, "claim", failure, 1s);
   const std::string exposition = metrics.Exposition();
   for (const std::string secret : {"hunter2", "4111", "customer-7"}) {

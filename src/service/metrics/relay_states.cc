@@ -7,9 +7,9 @@
 namespace outbox::service {
 namespace {
 
-constexpr std::array kStates{RelayState::kStarting, RelayState::kRunning, RelayState::kStandby,
-                             RelayState::kPaused,   RelayState::kHeld,    RelayState::kDraining,
-                             RelayState::kStopped};
+constexpr std::array kStates{
+    RelayState::kStarting, RelayState::kRunning,  RelayState::kStandby, RelayState::kWaitingForSink,
+    RelayState::kPaused,   RelayState::kDraining, RelayState::kStopped};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void RelayStates::StateChanged(std::string_view relay, RelayState state) {
   changed.state = state;
   switch (state) {
     case RelayState::kRunning: changed.sink_up = true; break;
-    case RelayState::kPaused: changed.sink_up = false; break;
+    case RelayState::kWaitingForSink: changed.sink_up = false; break;
     case RelayState::kStandby:
       changed.sink_up.reset();
       // A relay that never led is told of nothing but its standing by.
@@ -35,7 +35,7 @@ void RelayStates::StateChanged(std::string_view relay, RelayState state) {
       changed.sink_up.reset();
       if (changed.leading) changed.leading = false;
       break;
-    case RelayState::kHeld: changed.sink_up.reset(); break;
+    case RelayState::kPaused: changed.sink_up.reset(); break;
     case RelayState::kStarting:
     case RelayState::kDraining: break;
   }

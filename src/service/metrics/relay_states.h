@@ -2,7 +2,8 @@
 //
 //   outbox_relay_state{table,sink,state}  1 for the state it is in, 0 for the others
 //   outbox_relay_leader{table}            with single-active only: 1 while a relay of it leads here
-//   outbox_sink_up{table,sink}            0 while paused, 1 while running; absent while standing by
+//   outbox_sink_up{table,sink}            0 while it is down, 1 while running; absent while
+//   standing by
 //                                         or stopped, when the relay can not know
 //
 // Threads: any.

@@ -14,8 +14,9 @@ class MemoryControlStore final : public ControlStore {
  public:
   explicit MemoryControlStore(MemoryControl& control) : control_(control) {}
 
-  Result<std::vector<RelayHold>> Beat(const ProcessInfo& process, std::span<const RelayBeat> relays,
-                                      std::chrono::milliseconds interval, Deadline) override {
+  Result<std::vector<RelayPause>> Beat(const ProcessInfo& process,
+                                       std::span<const RelayBeat> relays,
+                                       std::chrono::milliseconds interval, Deadline) override {
     const std::lock_guard lock(control_.mutex_);
     ++control_.beats_;
     OUTBOX_RETURN_IF_ERROR(control_.failure_);
@@ -30,14 +31,14 @@ class MemoryControlStore final : public ControlStore {
     }
     std::erase_if(control_.relays_,
                   [&](const auto& row) { return row.second.listed.beat_at < now - kKept; });
-    std::vector<RelayHold> holds;
-    for (const auto& held : control_.holds_) {
-      const std::string& table = held.first.first;
+    std::vector<RelayPause> pauses;
+    for (const auto& paused : control_.pauses_) {
+      const std::string& table = paused.first.first;
       const bool ours = std::any_of(relays.begin(), relays.end(),
                                     [&](const RelayBeat& relay) { return relay.table == table; });
-      if (ours) holds.push_back(held.second);
+      if (ours) pauses.push_back(paused.second);
     }
-    return holds;
+    return pauses;
   }
 
   Status Leave(const ProcessInfo& process, Deadline) override {
@@ -62,34 +63,34 @@ class MemoryControlStore final : public ControlStore {
     return relays;
   }
 
-  Result<std::vector<RelayHold>> Holds(Deadline) override {
+  Result<std::vector<RelayPause>> Pauses(Deadline) override {
     const std::lock_guard lock(control_.mutex_);
-    std::vector<RelayHold> holds;
-    for (const auto& [key, hold] : control_.holds_) holds.push_back(hold);
-    return holds;
+    std::vector<RelayPause> pauses;
+    for (const auto& [key, pause] : control_.pauses_) pauses.push_back(pause);
+    return pauses;
   }
 
-  Result<std::size_t> Hold(const RelayHold& hold, const Audit& audit, Deadline) override {
+  Result<std::size_t> Pause(const RelayPause& pause, const Audit& audit, Deadline) override {
     {
       const std::lock_guard lock(control_.mutex_);
-      RelayHold kept = hold;
+      RelayPause kept = pause;
       kept.since = control_.clock_();
-      if (!control_.holds_.try_emplace({hold.table, hold.sink}, kept).second) {
+      if (!control_.pauses_.try_emplace({pause.table, pause.sink}, kept).second) {
         return std::size_t{0};
       }
     }
-    RecordTurn("pause", hold.table, 1, audit);
+    RecordTurn("pause", pause.table, 1, audit);
     return std::size_t{1};
   }
 
-  Result<std::size_t> LetGo(const std::string& table, const std::string& sink, const Audit& audit,
-                            Deadline) override {
+  Result<std::size_t> Resume(const std::string& table, const std::string& sink, const Audit& audit,
+                             Deadline) override {
     std::size_t changed = 0;
     {
       const std::lock_guard lock(control_.mutex_);
-      if (!sink.empty() && control_.holds_.contains({table, ""})) return WholeTableIsHeld(table);
-      changed = std::erase_if(control_.holds_, [&](const auto& hold) {
-        return hold.first.first == table && (sink.empty() || hold.first.second == sink);
+      if (!sink.empty() && control_.pauses_.contains({table, ""})) return WholeTableIsPaused(table);
+      changed = std::erase_if(control_.pauses_, [&](const auto& pause) {
+        return pause.first.first == table && (sink.empty() || pause.first.second == sink);
       });
     }
     if (changed > 0) RecordTurn("resume", table, changed, audit);

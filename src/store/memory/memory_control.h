@@ -1,4 +1,4 @@
-// MemoryControl: heartbeats, holds and the audit in memory, for tests of whoever beats. Its clock
+// MemoryControl: heartbeats, pauses and the audit in memory, for tests of whoever beats. Its clock
 // is injected, and beats can be made to fail.
 //
 // Threads: any. The stores that it opened must not outlive it.
@@ -41,7 +41,7 @@ class MemoryControl {
   const Clock clock_;
   mutable std::mutex mutex_;  // guards everything below
   std::map<Key, Row> relays_;
-  std::map<std::pair<std::string, std::string>, RelayHold> holds_;  // by table and sink
+  std::map<std::pair<std::string, std::string>, RelayPause> pauses_;  // by table and sink
   std::vector<AuditRecord> audit_;
   Status failure_;
   std::size_t beats_ = 0;

@@ -12,17 +12,17 @@ Status ExplainMissing(const Status& status) {
   return status.code() == Code::kNotFound ? ControlTablesMissing() : status;
 }
 
-std::vector<RelayHold> ReadHolds(const Rows& rows) {
-  std::vector<RelayHold> holds;
-  holds.reserve(static_cast<std::size_t>(rows.size()));
+std::vector<RelayPause> ReadPauses(const Rows& rows) {
+  std::vector<RelayPause> pauses;
+  pauses.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
-    holds.push_back({.table = std::string(rows.Text(row, 0)),
-                     .sink = std::string(rows.Text(row, 1)),
-                     .since = rows.Time(row, 2),
-                     .by = std::string(rows.Text(row, 3)),
-                     .reason = std::string(rows.Text(row, 4))});
+    pauses.push_back({.table = std::string(rows.Text(row, 0)),
+                      .sink = std::string(rows.Text(row, 1)),
+                      .since = rows.Time(row, 2),
+                      .by = std::string(rows.Text(row, 3)),
+                      .reason = std::string(rows.Text(row, 4))});
   }
-  return holds;
+  return pauses;
 }
 
 ListedRelay ReadRelay(const Rows& rows, int row) {
@@ -95,10 +95,10 @@ Result<Rows> PostgresControlStore::Ask(const Statement& statement, const Params&
   return rows;
 }
 
-Result<std::vector<RelayHold>> PostgresControlStore::Beat(const ProcessInfo& process,
-                                                          std::span<const RelayBeat> relays,
-                                                          std::chrono::milliseconds interval,
-                                                          Deadline deadline) {
+Result<std::vector<RelayPause>> PostgresControlStore::Beat(const ProcessInfo& process,
+                                                           std::span<const RelayBeat> relays,
+                                                           std::chrono::milliseconds interval,
+                                                           Deadline deadline) {
   static const Statement kBeat(queries::kBeatRelays);
   Params params;
   params.Text(process.id).Text(process.host).Int4(process.pid).Text(process.version);
@@ -106,7 +106,7 @@ Result<std::vector<RelayHold>> PostgresControlStore::Beat(const ProcessInfo& pro
   AddRelays(params, relays);
   params.Int8(static_cast<std::int64_t>(kOldRelaysRemovedMax));
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kBeat, params, deadline));
-  return ReadHolds(rows);
+  return ReadPauses(rows);
 }
 
 Status PostgresControlStore::Leave(const ProcessInfo& process, Deadline deadline) {
@@ -127,37 +127,37 @@ Result<std::vector<ListedRelay>> PostgresControlStore::Relays(Deadline deadline)
   return relays;
 }
 
-Result<std::vector<RelayHold>> PostgresControlStore::Holds(Deadline deadline) {
-  static const Statement kList(queries::kListHolds);
+Result<std::vector<RelayPause>> PostgresControlStore::Pauses(Deadline deadline) {
+  static const Statement kList(queries::kListPauses);
   Params params;
   params.Int8(static_cast<std::int64_t>(kControlRowsMax));
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kList, params, deadline));
-  return ReadHolds(rows);
+  return ReadPauses(rows);
 }
 
-Result<std::size_t> PostgresControlStore::Hold(const RelayHold& hold, const Audit& audit,
-                                               Deadline deadline) {
-  static const Statement kHold(queries::kHoldRelays);
+Result<std::size_t> PostgresControlStore::Pause(const RelayPause& pause, const Audit& audit,
+                                                Deadline deadline) {
+  static const Statement kPause(queries::kPauseRelays);
   Params params;
-  params.Text(hold.table).Text(hold.sink).Text(hold.by).Text(hold.reason);
+  params.Text(pause.table).Text(pause.sink).Text(pause.by).Text(pause.reason);
   params.Text(audit.filter).Text(audit.request_id);
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kHold, params, deadline));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kPause, params, deadline));
   return static_cast<std::size_t>(rows.Int8(0, 0));
 }
 
-Result<std::size_t> PostgresControlStore::LetGo(const std::string& table, const std::string& sink,
-                                                const Audit& audit, Deadline deadline) {
-  static const Statement kIsHeld(queries::kIsHeld);
-  static const Statement kLetGo(queries::kLetGoRelays);
+Result<std::size_t> PostgresControlStore::Resume(const std::string& table, const std::string& sink,
+                                                 const Audit& audit, Deadline deadline) {
+  static const Statement kIsPaused(queries::kIsPaused);
+  static const Statement kResume(queries::kResumeRelays);
   if (!sink.empty()) {
     Params whole;
     whole.Text(table);
-    OUTBOX_ASSIGN_OR_RETURN(const Rows held, Ask(kIsHeld, whole, deadline));
-    if (held.Bool(0, 0)) return WholeTableIsHeld(table);
+    OUTBOX_ASSIGN_OR_RETURN(const Rows paused, Ask(kIsPaused, whole, deadline));
+    if (paused.Bool(0, 0)) return WholeTableIsPaused(table);
   }
   Params params;
   params.Text(table).Text(sink).Text(audit.actor).Text(audit.filter).Text(audit.request_id);
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kLetGo, params, deadline));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kResume, params, deadline));
   return static_cast<std::size_t>(rows.Int8(0, 0));
 }
 

@@ -1,4 +1,4 @@
-// PostgresControlStore: heartbeats, holds and the audit, in the schema `outbox`.
+// PostgresControlStore: heartbeats, pauses and the audit, in the schema `outbox`.
 //
 // Connects at the first call and, after a failure, at the next.
 //
@@ -21,15 +21,17 @@ class PostgresControlStore final : public ControlStore {
   explicit PostgresControlStore(std::shared_ptr<const Address> address)
       : connection_(std::move(address), Plans::kFresh) {}
 
-  Result<std::vector<RelayHold>> Beat(const ProcessInfo& process, std::span<const RelayBeat> relays,
-                                      std::chrono::milliseconds interval,
-                                      Deadline deadline) override;
+  Result<std::vector<RelayPause>> Beat(const ProcessInfo& process,
+                                       std::span<const RelayBeat> relays,
+                                       std::chrono::milliseconds interval,
+                                       Deadline deadline) override;
   Status Leave(const ProcessInfo& process, Deadline deadline) override;
   Result<std::vector<ListedRelay>> Relays(Deadline deadline) override;
-  Result<std::vector<RelayHold>> Holds(Deadline deadline) override;
-  Result<std::size_t> Hold(const RelayHold& hold, const Audit& audit, Deadline deadline) override;
-  Result<std::size_t> LetGo(const std::string& table, const std::string& sink, const Audit& audit,
+  Result<std::vector<RelayPause>> Pauses(Deadline deadline) override;
+  Result<std::size_t> Pause(const RelayPause& pause, const Audit& audit,
                             Deadline deadline) override;
+  Result<std::size_t> Resume(const std::string& table, const std::string& sink, const Audit& audit,
+                             Deadline deadline) override;
   Result<AuditPage> ListAudit(const AuditFilter& filter, Deadline deadline) override;
 
  private:

@@ -247,7 +247,7 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
   Params display;
   display.Text(table.Display());
   OUTBOX_RETURN_IF_ERROR(connection_.Execute(kForget, display, deadline).error());
-  OUTBOX_RETURN_IF_ERROR(ForgetHolds(table, deadline));
+  OUTBOX_RETURN_IF_ERROR(ForgetPauses(table, deadline));
   OUTBOX_ASSIGN_OR_RETURN(const Rows left, connection_.Execute(kTables, Params(), deadline));
   OUTBOX_RETURN_IF_ERROR(left.size() == 0
                              ? connection_.Run(std::string(queries::kSharedDrop), deadline)
@@ -255,10 +255,10 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
   return removed;
 }
 
-// A table of the same name that is made later must not start held.
-Status PostgresMigrator::ForgetHolds(const message::TableName& table, Deadline deadline) {
-  static const Statement kForget(queries::kForgetHolds);
-  OUTBOX_ASSIGN_OR_RETURN(const bool there, SharedExists("hold", deadline));
+// A table of the same name that is made later must not start paused.
+Status PostgresMigrator::ForgetPauses(const message::TableName& table, Deadline deadline) {
+  static const Statement kForget(queries::kForgetPauses);
+  OUTBOX_ASSIGN_OR_RETURN(const bool there, SharedExists("pause", deadline));
   if (!there) return Status::Ok();
   Params display;
   display.Text(table.Display());

@@ -66,7 +66,7 @@ class PostgresMigrator final : public Migrator {
                                             const MigrateOptions& options, Change change,
                                             Deadline deadline);
   Status RefuseUndelivered(const message::TableName& table, Deadline deadline);
-  Status ForgetHolds(const message::TableName& table, Deadline deadline);
+  Status ForgetPauses(const message::TableName& table, Deadline deadline);
   // Whether the schema `outbox` has this table.
   Result<bool> SharedExists(std::string_view name, Deadline deadline);
 

@@ -39,7 +39,7 @@ ListedRelay ReadRelay(const Query& row) {
   return listed;
 }
 
-RelayHold ReadHold(const Query& row) {
+RelayPause ReadPause(const Query& row) {
   return {.table = std::string(row.Text(0)),
           .sink = std::string(row.Text(1)),
           .since = TimeOf(row, 2),
@@ -69,10 +69,10 @@ auto ReadAll(Query& query, Read read) -> Result<std::vector<decltype(read(query)
   }
 }
 
-Result<std::vector<RelayHold>> ReadHolds(Connection& on) {
-  OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kListHolds)));
+Result<std::vector<RelayPause>> ReadPauses(Connection& on) {
+  OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kListPauses)));
   query.Bind(1, static_cast<std::int64_t>(kControlRowsMax));
-  return ReadAll(query, ReadHold);
+  return ReadAll(query, ReadPause);
 }
 
 Status BeatOne(Connection& on, const ProcessInfo& process, const RelayBeat& relay,
@@ -91,22 +91,23 @@ class SqliteControlStore final : public ControlStore {
  public:
   explicit SqliteControlStore(const std::string& path) : connection_(path) {}
 
-  Result<std::vector<RelayHold>> Beat(const ProcessInfo& process, std::span<const RelayBeat> relays,
-                                      std::chrono::milliseconds interval,
-                                      Deadline deadline) override {
-    return Use(deadline, [&](Connection& on) -> Result<std::vector<RelayHold>> {
+  Result<std::vector<RelayPause>> Beat(const ProcessInfo& process,
+                                       std::span<const RelayBeat> relays,
+                                       std::chrono::milliseconds interval,
+                                       Deadline deadline) override {
+    return Use(deadline, [&](Connection& on) -> Result<std::vector<RelayPause>> {
       OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(on));
       for (const RelayBeat& relay : relays) {
         OUTBOX_RETURN_IF_ERROR(BeatOne(on, process, relay, interval));
       }
       OUTBOX_RETURN_IF_ERROR(RemoveOld(on));
-      OUTBOX_ASSIGN_OR_RETURN(auto holds, ReadHolds(on));
+      OUTBOX_ASSIGN_OR_RETURN(auto pauses, ReadPauses(on));
       OUTBOX_RETURN_IF_ERROR(transaction.Commit());
-      std::erase_if(holds, [&](const RelayHold& hold) {
+      std::erase_if(pauses, [&](const RelayPause& pause) {
         return std::none_of(relays.begin(), relays.end(),
-                            [&](const RelayBeat& relay) { return relay.table == hold.table; });
+                            [&](const RelayBeat& relay) { return relay.table == pause.table; });
       });
-      return holds;
+      return pauses;
     });
   }
 
@@ -125,29 +126,30 @@ class SqliteControlStore final : public ControlStore {
     });
   }
 
-  Result<std::vector<RelayHold>> Holds(Deadline deadline) override {
-    return Use(deadline, ReadHolds);
+  Result<std::vector<RelayPause>> Pauses(Deadline deadline) override {
+    return Use(deadline, ReadPauses);
   }
 
-  Result<std::size_t> Hold(const RelayHold& hold, const Audit& audit, Deadline deadline) override {
+  Result<std::size_t> Pause(const RelayPause& pause, const Audit& audit,
+                            Deadline deadline) override {
     return Use(deadline, [&](Connection& on) -> Result<std::size_t> {
       OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(on));
-      OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kHoldRelays)));
-      query.Bind(1, hold.table).Bind(2, hold.sink).Bind(3, hold.by).Bind(4, hold.reason);
+      OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kPauseRelays)));
+      query.Bind(1, pause.table).Bind(2, pause.sink).Bind(3, pause.by).Bind(4, pause.reason);
       OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, query.Run());
-      OUTBOX_RETURN_IF_ERROR(RecordTurn(on, "pause", hold.table, changed, audit));
+      OUTBOX_RETURN_IF_ERROR(RecordTurn(on, "pause", pause.table, changed, audit));
       OUTBOX_RETURN_IF_ERROR(transaction.Commit());
       return static_cast<std::size_t>(changed);
     });
   }
 
-  Result<std::size_t> LetGo(const std::string& table, const std::string& sink, const Audit& audit,
-                            Deadline deadline) override {
+  Result<std::size_t> Resume(const std::string& table, const std::string& sink, const Audit& audit,
+                             Deadline deadline) override {
     return Use(deadline, [&](Connection& on) -> Result<std::size_t> {
       OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(on));
-      OUTBOX_ASSIGN_OR_RETURN(const bool whole, IsHeld(on, table));
-      if (!sink.empty() && whole) return WholeTableIsHeld(table);
-      OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kLetGoRelays)));
+      OUTBOX_ASSIGN_OR_RETURN(const bool whole, IsPaused(on, table));
+      if (!sink.empty() && whole) return WholeTableIsPaused(table);
+      OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kResumeRelays)));
       OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, query.Bind(1, table).Bind(2, sink).Run());
       OUTBOX_RETURN_IF_ERROR(RecordTurn(on, "resume", table, changed, audit));
       OUTBOX_RETURN_IF_ERROR(transaction.Commit());
@@ -185,8 +187,8 @@ class SqliteControlStore final : public ControlStore {
     return query.Bind(1, static_cast<std::int64_t>(kOldRelaysRemovedMax)).Run().error();
   }
 
-  static Result<bool> IsHeld(Connection& on, const std::string& table) {
-    OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kIsHeld)));
+  static Result<bool> IsPaused(Connection& on, const std::string& table) {
+    OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(Render(queries::kIsPaused)));
     return query.Bind(1, table).Step();
   }
 

@@ -52,11 +52,11 @@ Status ForgetDropped(Connection& connection, const TableName& table) {
   return connection.Execute(table.Render(sql::sqlite::kDropLeftovers));
 }
 
-// A table of the same name that is made later must not start held.
-Status ForgetHolds(Connection& connection, const TableName& table) {
+// A table of the same name that is made later must not start paused.
+Status ForgetPauses(Connection& connection, const TableName& table) {
   OUTBOX_ASSIGN_OR_RETURN(const bool there, HasControl(connection));
   if (!there) return Status::Ok();
-  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kLetGoRelays));
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql::sqlite::kResumeRelays));
   return query.Bind(1, table.name()).Bind(2, std::string_view()).Run().error();
 }
 
@@ -133,7 +133,7 @@ Result<std::vector<int>> DownOn(Connection& connection, const TableName& table, 
     OUTBOX_RETURN_IF_ERROR(Forget(connection, table, migration.number));
     undone.push_back(migration.number);
   }
-  OUTBOX_RETURN_IF_ERROR(ForgetHolds(connection, table));
+  OUTBOX_RETURN_IF_ERROR(ForgetPauses(connection, table));
   OUTBOX_RETURN_IF_ERROR(transaction.Commit());
   return undone;
 }

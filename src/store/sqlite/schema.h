@@ -14,7 +14,7 @@ namespace outbox::store::sqlite {
 // Whether any table was ever migrated here.
 Result<bool> HasRegistry(Connection& connection);
 
-// Whether the tables for heartbeats, holds and the audit are there.
+// Whether the tables for heartbeats, pauses and the audit are there.
 Result<bool> HasControl(Connection& connection);
 
 // What the registry `outbox_migration` and the catalogue say. Not an error when there is nothing.

@@ -26,7 +26,7 @@ struct Complaints {
   explicit Complaints(const Process& relay) {
     const std::string log = relay.Errors();
     in_doubt = CountOf("disposition=in_doubt", log);
-    pauses = CountOf("msg=\"relay paused\"", log);
+    pauses = CountOf("msg=\"relay waiting for sink\"", log);
     runs = CountOf("msg=\"relay running\"", log);
   }
   bool running() const { return runs > pauses; }
