@@ -144,6 +144,12 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
   return out;
 }
 
+std::string InWords(std::string_view code) {
+  std::string words(code);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
 std::vector<std::string> Split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (;;) {

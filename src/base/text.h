@@ -34,6 +34,9 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 std::vector<std::string> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text) noexcept;
 
+// A code for people: "waiting_for_sink" becomes "waiting for sink".
+std::string InWords(std::string_view code);
+
 // The first `bytes_max` bytes, cut between characters; a cut text ends in "…".
 std::string Truncate(std::string_view text, std::size_t bytes_max);
 

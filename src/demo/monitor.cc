@@ -36,8 +36,8 @@ void Monitor::OnStateChanged(std::string_view, RelayState state, std::string_vie
   relay_.state = state;
   relay_.why = why;
   if (state == RelayState::kWaitingForSink) ++relay_.outages;
-  TellLocked(why.empty() ? base::StrCat("relay: ", ToString(state))
-                         : base::StrCat("relay: ", ToString(state), ", ", why));
+  TellLocked(why.empty() ? base::StrCat("relay: ", base::InWords(ToString(state)))
+                         : base::StrCat("relay: ", base::InWords(ToString(state)), ", ", why));
 }
 
 void Monitor::OnSettled(std::string_view, const SettleCounts& counts, Duration) {

@@ -139,7 +139,7 @@ class Script {
         static_cast<unsigned long long>(now.counts.delivered),
         static_cast<unsigned long long>(now.pending()),
         static_cast<unsigned long long>(now.relay.retried),
-        std::string(ToString(now.relay.state)).c_str());
+        base::InWords(ToString(now.relay.state)).c_str());
     std::fflush(stdout);
   }
 

@@ -44,9 +44,7 @@ std::vector<Field> About(const Message& message) {
 void LogObserver::OnStateChanged(std::string_view relay, RelayState state, std::string_view why) {
   const Level level = state == RelayState::kWaitingForSink ? Level::kWarn : Level::kInfo;
   const RelayName name(relay);
-  std::string said = base::StrCat("relay ", ToString(state));
-  std::replace(said.begin(), said.end(), '_', ' ');
-  logger_->Write(level, said,
+  logger_->Write(level, base::StrCat("relay ", base::InWords(ToString(state))),
                  {{"table", name.table},
                   {"sink", name.sink},
                   {"state", ToString(state)},

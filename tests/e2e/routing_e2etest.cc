@@ -239,7 +239,7 @@ TEST_P(Routing, APausedDestinationWaitsAmongItsDeliveriesAndGoesOn) {
     });
   };
   ASSERT_TRUE(turn("pause")) << serve->Errors();
-  EXPECT_TRUE(WaitFor([&] { return serve->Errors().find("relay held") != std::string::npos; }))
+  EXPECT_TRUE(WaitFor([&] { return serve->Errors().find("relay paused") != std::string::npos; }))
       << serve->Errors();
   ASSERT_NO_FATAL_FAILURE(EnqueueApart(*stage, kEach));
   enqueued += kEach;

@@ -27,12 +27,6 @@ CREATE TABLE IF NOT EXISTS "main"."outbox_pause" (
   PRIMARY KEY (table_name, sink)
 ) WITHOUT ROWID;
 
--- A pause used to be called a hold: what an older version left is taken over.
-CREATE TABLE IF NOT EXISTS "main"."outbox_hold" (table_name, sink, since, held_by, reason);
-INSERT OR IGNORE INTO "main"."outbox_pause" (table_name, sink, since, paused_by, reason)
-SELECT table_name, sink, since, held_by, reason FROM "main"."outbox_hold";
-DROP TABLE "main"."outbox_hold";
-
 -- Only ever added to, until it is old.
 CREATE TABLE IF NOT EXISTS "main"."outbox_audit" (
   number     INTEGER PRIMARY KEY AUTOINCREMENT,

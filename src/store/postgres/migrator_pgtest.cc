@@ -78,6 +78,21 @@ TEST_F(MigratorTest, UpAddsSharedTablesThatADatabaseOfBeforeDoesNotHave) {
   EXPECT_EQ(Value("SELECT has_table_privilege('outbox_relay', 'outbox.leader', 'UPDATE')"), "t");
 }
 
+TEST_F(MigratorTest, PausesOfAnOlderVersionAreKept) {
+  const std::string before = Schema();
+  sql_->Run("ALTER TABLE outbox.pause RENAME TO hold");
+  sql_->Run("ALTER TABLE outbox.hold RENAME COLUMN paused_by TO held_by");
+  sql_->Run("ALTER TABLE outbox.hold RENAME CONSTRAINT pause_pkey TO hold_pkey");
+  sql_->Run(
+      "INSERT INTO outbox.hold (table_name, sink, held_by, reason)"
+      " VALUES ('public.orders_outbox', '', 'olga', 'repair')");
+  sql_->Run("COMMENT ON SCHEMA outbox IS 'outboxd shared objects of before'");
+  ASSERT_OK(migrator_->Up({.table = kTable}, Soon()));
+  EXPECT_EQ(Value("SELECT paused_by || ': ' || reason FROM outbox.pause"), "olga: repair");
+  EXPECT_EQ(Value("SELECT has_table_privilege('outbox_relay', 'outbox.pause', 'DELETE')"), "t");
+  EXPECT_EQ(Schema(), before);
+}
+
 TEST_F(MigratorTest, UpDownUpLeavesTheSameSchema) {
   const std::string before = Schema();
   EXPECT_THAT(before, HasSubstr("orders_outbox_claim"));

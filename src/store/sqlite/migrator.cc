@@ -60,6 +60,11 @@ Status ForgetPauses(Connection& connection, const TableName& table) {
   return query.Bind(1, table.name()).Bind(2, std::string_view()).Run().error();
 }
 
+Status TakeOverHolds(Connection& connection) {
+  OUTBOX_ASSIGN_OR_RETURN(const bool there, HasHolds(connection));
+  return there ? connection.Execute(std::string(sql::sqlite::kTakeOverHolds)) : Status::Ok();
+}
+
 Result<bool> HasTopicTrigger(Connection& connection, const TableName& table) {
   OUTBOX_ASSIGN_OR_RETURN(Query query,
                           connection.Prepare(table.Render(sql::sqlite::kFindTopicTrigger)));
@@ -87,6 +92,7 @@ Result<Migrated> UpOn(Connection& connection, const TableName& table,
   OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
   OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateRegistry)));
   OUTBOX_RETURN_IF_ERROR(connection.Execute(std::string(sql::sqlite::kCreateControl)));
+  OUTBOX_RETURN_IF_ERROR(TakeOverHolds(connection));
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadSchema(connection, table));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.name()));
   if (!schema.exists) OUTBOX_RETURN_IF_ERROR(ForgetDropped(connection, table));
@@ -204,7 +210,9 @@ Result<std::string> PrintMigration(const MigrateOptions& options, const PrintOpt
       base::StrCat(print.transaction ? "BEGIN IMMEDIATE;\n\n" : "", sql::sqlite::kCreateRegistry,
                    "\n", sql::sqlite::kCreateControl, "\n");
   const bool creates = print.from == 0;
-  if (!creates) script += RequireVersion(name, print.from);
+  if (!creates) {
+    script += base::StrCat(sql::sqlite::kTakeOverHolds, "\n", RequireVersion(name, print.from));
+  }
   for (const sql::Migration& migration : kMigrations) {
     if (migration.number <= print.from || migration.number > to) continue;
     script += base::StrCat(name.Render(migration.up), "\n",

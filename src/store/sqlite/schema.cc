@@ -22,9 +22,11 @@ Result<bool> TableExists(Connection& connection, std::string_view name) {
 Result<bool> HasRegistry(Connection& connection) { return TableExists(connection, kRegistry); }
 
 Result<bool> HasControl(Connection& connection) {
-  // The last of them to be made.
-  return TableExists(connection, "outbox_audit");
+  // The last of them that was added.
+  return TableExists(connection, "outbox_pause");
 }
+
+Result<bool> HasHolds(Connection& connection) { return TableExists(connection, "outbox_hold"); }
 
 Result<TableSchema> ReadSchema(Connection& connection, const message::TableName& table) {
   TableSchema schema;

@@ -17,6 +17,9 @@ Result<bool> HasRegistry(Connection& connection);
 // Whether the tables for heartbeats, pauses and the audit are there.
 Result<bool> HasControl(Connection& connection);
 
+// Whether an older version left its table of pauses.
+Result<bool> HasHolds(Connection& connection);
+
 // What the registry `outbox_migration` and the catalogue say. Not an error when there is nothing.
 Result<TableSchema> ReadSchema(Connection& connection, const message::TableName& table);
 

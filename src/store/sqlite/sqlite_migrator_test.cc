@@ -209,7 +209,8 @@ TEST(Migrator, PrintedUpgradesMakeExactlyTheVersionsTheyName) {
     ASSERT_OK(script);
     ASSERT_OK(database.Connect()->Execute(*script));
   };
-  for (int step = 1; step < 4; ++step) {
+  const int latest = database.migrator()->Inspect(TestDatabase::kTable, Soon())->version_latest;
+  for (int step = 1; step < latest; ++step) {
     ASSERT_OK(database.migrator()->Down({.table = TestDatabase::kTable}, Soon()));
     run({.from = 0, .to = step});
     EXPECT_EQ(database.migrator()->Inspect(TestDatabase::kTable, Soon())->version, step);
@@ -217,6 +218,42 @@ TEST(Migrator, PrintedUpgradesMakeExactlyTheVersionsTheyName) {
     EXPECT_EQ(Schema(database), expected) << step;
   }
 }
+
+// A pause that was made while its table was called outbox_hold.
+class PausesOfBefore : public ::testing::TestWithParam<bool> {};
+
+TEST_P(PausesOfBefore, AreKept) {
+  TestDatabase database;
+  const std::string before = Schema(database);
+  const auto print = [](const PrintOptions& range) {
+    return std::move(PrintMigration({.table = TestDatabase::kTable}, range)).value();
+  };
+  ASSERT_OK(database.migrator()->Down({.table = TestDatabase::kTable}, Soon()));
+  ASSERT_OK(database.Connect()->Execute(print({.from = 0, .to = 4})));
+  ASSERT_OK(database.Connect()->Execute(
+      "DROP TABLE outbox_pause;"
+      "CREATE TABLE outbox_hold (table_name TEXT, sink TEXT, since INTEGER, held_by TEXT,"
+      " reason TEXT, PRIMARY KEY (table_name, sink));"
+      "INSERT INTO outbox_hold VALUES ('orders_outbox', '', 1000, 'olga', 'repair')"));
+  const auto control = database.backend().OpenControl();
+  EXPECT_EQ(control->Pauses(Soon()).error().code(), Code::kSchema);
+
+  if (GetParam()) {
+    ASSERT_OK(database.Connect()->Execute(print({.from = 4})));
+  } else {
+    ASSERT_OK(database.migrator()->Up({.table = TestDatabase::kTable}, Soon()));
+  }
+  const auto pauses = control->Pauses(Soon());
+  ASSERT_OK(pauses);
+  ASSERT_EQ(pauses->size(), 1u);
+  EXPECT_EQ((*pauses)[0].by, "olga");
+  EXPECT_EQ((*pauses)[0].reason, "repair");
+  EXPECT_EQ(Schema(database), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Migrator, PausesOfBefore, ::testing::Bool(), [](const auto& printed) {
+  return printed.param ? "ByAPrintedScript" : "ByUp";
+});
 
 TEST(Migrator, APrintedUpgradeRefusesAnotherVersion) {
   TestDatabase database;
