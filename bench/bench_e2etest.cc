@@ -67,6 +67,23 @@ TEST_F(BenchTest, ComparesSinksWithRawClientsOnStandIns) {
   }
 }
 
+TEST_F(BenchTest, MeasuresEventsOnTheirWayBesidePgq) {
+  OUTBOX_REQUIRE_POSTGRES();
+  const Finished bench =
+      Run({"--db", SharedPostgresUrl(), "--quick", "--only", "flow", "--json", json_});
+  ASSERT_EQ(bench.exit_code, 0) << bench.standard_output << bench.standard_error;
+  const auto report = nlohmann::json::parse(std::ifstream(json_));
+  int compared = 0;
+  for (const auto& figure : report.at("figures")) {
+    const bool disk = figure.at("unit") == "bytes/event";
+    EXPECT_GE(figure.at("value").at("median").get<double>(), disk ? 0 : 1e-9) << figure;
+    compared += figure.contains("ratio") ? 1 : 0;
+  }
+  // PgQ, and outboxd in four ways: rate, two percentiles, processor, WAL and disk.
+  EXPECT_EQ(report.at("figures").size(), 30) << bench.standard_output;
+  EXPECT_EQ(compared, 24);
+}
+
 TEST_F(BenchTest, ASinkThatCanNotBeComparedOrReachedIsNamed) {
   OUTBOX_REQUIRE_POSTGRES();
   const std::vector<std::string> sinks{"--db",  SharedPostgresUrl(), "--quick", "--only", "sinks",

@@ -17,10 +17,10 @@ constexpr int kRounds = 3;
 constexpr std::array kScenarios{
     Scenario{"enqueue", EnqueueCost},   Scenario{"functions", EnqueueFunction},
     Scenario{"drain", DrainRate},       Scenario{"peers", Peers},
-    Scenario{"pinned", PinnedSnapshot}, Scenario{"latency", Latency},
-    Scenario{"idle", IdleCost},         Scenario{"history", LongHistory},
-    Scenario{"sinks", SinkRate},        Scenario{"fanout", FanOut},
-    Scenario{"attempts", AttemptCost},
+    Scenario{"flow", Flow},             Scenario{"pinned", PinnedSnapshot},
+    Scenario{"latency", Latency},       Scenario{"idle", IdleCost},
+    Scenario{"history", LongHistory},   Scenario{"sinks", SinkRate},
+    Scenario{"fanout", FanOut},         Scenario{"attempts", AttemptCost},
 };
 
 }  // namespace

@@ -1,0 +1,175 @@
+// Events on their way: producers and a consumer at once, beside rival queues on the same server.
+#include <charconv>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "bench/child.h"
+#include "bench/flow/contender.h"
+#include "bench/flow/server_cost.h"
+#include "bench/scenario.h"
+#include "bench_sql/postgres.h"
+
+namespace outbox::bench {
+namespace {
+
+using base::StrCat;
+
+constexpr double kDeletedAgainstPgq = 0.95;
+constexpr double kKeptAgainstPgq = 0.85;
+constexpr double kLatencyAgainstPgq = 1.0;
+constexpr std::chrono::milliseconds kWarmUpQuick{500};
+constexpr std::chrono::milliseconds kMeasuredQuick{2500};
+
+struct Sample {
+  LoadResult load;
+  std::optional<double> processor_us;  // of the server, an event
+  double wal_bytes = 0, disk_bytes = 0;
+};
+
+// One side of the comparison: measured once a round.
+struct Side {
+  std::string name;
+  bool rival = false;
+  std::optional<double> rate_bar;  // against PgQ
+  std::function<Result<LoadResult>(const LoadOptions&)> measure;
+  std::vector<Sample> rounds = {};
+};
+
+Result<LoadResult> MeasureContender(Contender& contender, const LoadOptions& options) {
+  Load load(options);
+  OUTBOX_RETURN_IF_ERROR(contender.Start(load));
+  const auto measured = [&]() -> Result<LoadResult> {
+    OUTBOX_ASSIGN_OR_RETURN(const auto producers, contender.Producers());
+    return load.Run(producers);
+  }();
+  // What ended the consumer says more than that its events are missing.
+  OUTBOX_RETURN_IF_ERROR(contender.Stop());
+  return measured;
+}
+
+// The rival's program prints one JSON object as its last line.
+Result<LoadResult> MeasurePeer(const BenchOptions& options, const std::string& address,
+                               const std::string& peer, const LoadOptions& load) {
+  const Finished finished = RunChild({"bash", options.peers + "/run", address, peer + "-flow",
+                                      StrCat(load.warm_up.count(), ",", load.measured.count(), ",",
+                                             load.producers, ",", load.batch, ",", load.depth)});
+  const auto lines = base::Split(base::Trim(finished.output), '\n');
+  const auto report =
+      nlohmann::json::parse(lines.empty() ? "" : lines.back(), nullptr, /*allow_exceptions=*/false);
+  if (finished.exit_code != 0 || !report.is_object()) {
+    return Status::Permanent(Code::kInternal, StrCat(peer, " gave no figures"));
+  }
+  return LoadResult{.rate = report.value("rate", 0.0),
+                    .p50 = report.value("p50", 0.0),
+                    .p99 = report.value("p99", 0.0),
+                    .events = report.value("events", std::size_t{0})};
+}
+
+Result<Sample> MeasureSide(Scratch& scratch, const Side& side, const LoadOptions& options) {
+  OUTBOX_ASSIGN_OR_RETURN(PgSession session, PgSession::Open(scratch.address()));
+  OUTBOX_RETURN_IF_ERROR(session.Execute(sql::postgres::kDropRivals));
+  OUTBOX_RETURN_IF_ERROR(scratch.Fill(0));
+  OUTBOX_ASSIGN_OR_RETURN(const ServerCost before, ReadServerCost(session));
+  OUTBOX_ASSIGN_OR_RETURN(const LoadResult load, side.measure(options));
+  OUTBOX_ASSIGN_OR_RETURN(const ServerCost after, ReadServerCost(session));
+  if (load.events == 0 || load.rate <= 0) {
+    return Status::Permanent(Code::kInternal, StrCat(side.name, " delivered nothing"));
+  }
+  const auto events = static_cast<double>(load.events);
+  Sample sample{.load = load,
+                .wal_bytes = (after.wal_bytes - before.wal_bytes) / events,
+                .disk_bytes = (after.database_bytes - before.database_bytes) / events};
+  if (before.processor && after.processor) {
+    sample.processor_us = (*after.processor - *before.processor).count() * 1e6 / events;
+  }
+  return sample;
+}
+
+std::vector<Side> Sides(Run& run, Scratch& scratch, bool pgq) {
+  std::vector<Side> sides;
+  const auto contender = [&](std::shared_ptr<Contender> queue, bool rival,
+                             std::optional<double> bar) {
+    sides.push_back({queue->name(), rival, bar, [queue](const LoadOptions& options) {
+                       return MeasureContender(*queue, options);
+                     }});
+  };
+  if (pgq) contender(MakePgq(scratch), true, std::nullopt);
+  for (const bool keep : {false, true}) {
+    for (const EnqueueBy by : {EnqueueBy::kLibrary, EnqueueBy::kFunction}) {
+      contender(MakeOutboxd(scratch, by, keep), false, keep ? kKeptAgainstPgq : kDeletedAgainstPgq);
+    }
+  }
+  if (run.options().peers.empty()) return sides;
+  for (const auto& [peer, name] : {std::pair{"graphile", "graphile-worker, local queue"},
+                                   std::pair{"pg-boss", "pg-boss, batch 1000"}}) {
+    sides.push_back({name, true, std::nullopt,
+                     [&run, &scratch, program = std::string(peer)](const LoadOptions& options) {
+                       return MeasurePeer(run.options(), scratch.address(), program, options);
+                     }});
+  }
+  return sides;
+}
+
+void AddFigures(Run& run, const Side& side, const Side* pgq) {
+  const bool compared = pgq != nullptr && !side.rival;
+  const auto add = [&](const char* what, const char* unit, auto value, std::optional<Bar> bar) {
+    Figure figure{.scenario = "producers and consumer at once",
+                  .store = "PostgreSQL",
+                  .what = StrCat(side.name, what),
+                  .unit = unit,
+                  .rival = side.rival};
+    for (const Sample& sample : side.rounds) figure.rounds.push_back(value(sample));
+    if (compared) {
+      figure.against = pgq->name;
+      for (const Sample& sample : pgq->rounds) figure.baseline.push_back(value(sample));
+      figure.bar = bar;
+    }
+    run.Add(std::move(figure));
+  };
+  add(
+      "", "events/s", [](const Sample& s) { return s.load.rate; },
+      side.rate_bar ? std::optional(Bar::AtLeast(*side.rate_bar)) : std::nullopt);
+  add(
+      ", p50", "ms", [](const Sample& s) { return s.load.p50; }, std::nullopt);
+  add(
+      ", p99", "ms", [](const Sample& s) { return s.load.p99; }, Bar::AtMost(kLatencyAgainstPgq));
+  if (side.rounds.front().processor_us) {
+    add(
+        ", server's processor", "µs/event",
+        [](const Sample& s) { return s.processor_us.value_or(0); }, std::nullopt);
+  }
+  add(
+      ", WAL", "bytes/event", [](const Sample& s) { return s.wal_bytes; }, std::nullopt);
+  add(
+      ", disk", "bytes/event", [](const Sample& s) { return s.disk_bytes; }, std::nullopt);
+}
+
+}  // namespace
+
+Status Flow(Run& run) {
+  Scratch* const scratch = run.postgres();
+  if (scratch == nullptr) return Status::Ok();
+  OUTBOX_ASSIGN_OR_RETURN(const bool pgq, HasPgq(*scratch));
+  if (!pgq) run.Note("PgQ is not installed (postgresql-15-pgq3): no comparison with it");
+  LoadOptions options;
+  if (run.options().quick) {
+    options.warm_up = kWarmUpQuick;
+    options.measured = kMeasuredQuick;
+  }
+  std::vector<Side> sides = Sides(run, *scratch, pgq);
+  for (int round = 0; round < run.rounds(); ++round) {
+    for (Side& side : sides) {
+      OUTBOX_RETURN_IF_ERROR(run.CheckInterrupted());
+      OUTBOX_ASSIGN_OR_RETURN(const Sample sample, MeasureSide(*scratch, side, options));
+      side.rounds.push_back(sample);
+      run.Progress(StrCat("flow, ", side.name, ": ", FormatNumber(sample.load.rate),
+                          " events/s, p50 ", FormatNumber(sample.load.p50), " ms, p99 ",
+                          FormatNumber(sample.load.p99), " ms"));
+    }
+  }
+  for (const Side& side : sides) AddFigures(run, side, pgq ? &sides.front() : nullptr);
+  return Status::Ok();
+}
+
+}  // namespace outbox::bench

@@ -1,0 +1,2 @@
+-- A row if PgQ can be created on this server.
+SELECT name FROM pg_available_extensions WHERE name = 'pgq'

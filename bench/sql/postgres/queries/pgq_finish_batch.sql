@@ -1,0 +1,2 @@
+-- $1 batch
+SELECT pgq.finish_batch($1::bigint)
