@@ -1,5 +1,6 @@
 // Events on their way: producers and a consumer at once, beside rival queues on the same server.
-#include <charconv>
+#include <sys/resource.h>
+
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +24,9 @@ constexpr std::chrono::milliseconds kMeasuredQuick{2500};
 
 struct Sample {
   LoadResult load;
-  std::optional<double> processor_us;  // of the server, an event
+  // Processor time an event: of the server (0 when it runs on another machine), and of producers
+  // and consumer.
+  double server_us = 0, client_us = 0;
   double wal_bytes = 0, disk_bytes = 0;
 };
 
@@ -66,22 +69,38 @@ Result<LoadResult> MeasurePeer(const BenchOptions& options, const std::string& a
                     .events = report.value("events", std::size_t{0})};
 }
 
+// Processor seconds of this process and of its children that have ended.
+double OwnProcessorTime() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+      seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    }
+  }
+  return seconds;
+}
+
 Result<Sample> MeasureSide(Scratch& scratch, const Side& side, const LoadOptions& options) {
   OUTBOX_ASSIGN_OR_RETURN(PgSession session, PgSession::Open(scratch.address()));
   OUTBOX_RETURN_IF_ERROR(session.Execute(sql::postgres::kDropRivals));
   OUTBOX_RETURN_IF_ERROR(scratch.Fill(0));
   OUTBOX_ASSIGN_OR_RETURN(const ServerCost before, ReadServerCost(session));
+  const double own_before = OwnProcessorTime();
   OUTBOX_ASSIGN_OR_RETURN(const LoadResult load, side.measure(options));
+  const double own = OwnProcessorTime() - own_before;
   OUTBOX_ASSIGN_OR_RETURN(const ServerCost after, ReadServerCost(session));
   if (load.events == 0 || load.rate <= 0) {
     return Status::Permanent(Code::kInternal, StrCat(side.name, " delivered nothing"));
   }
   const auto events = static_cast<double>(load.events);
   Sample sample{.load = load,
+                .client_us = own * 1e6 / events,
                 .wal_bytes = (after.wal_bytes - before.wal_bytes) / events,
                 .disk_bytes = (after.database_bytes - before.database_bytes) / events};
   if (before.processor && after.processor) {
-    sample.processor_us = (*after.processor - *before.processor).count() * 1e6 / events;
+    sample.server_us = (*after.processor - *before.processor).count() * 1e6 / events;
   }
   return sample;
 }
@@ -111,38 +130,50 @@ std::vector<Side> Sides(Run& run, Scratch& scratch, bool pgq) {
   return sides;
 }
 
+struct Aspect {
+  const char* what;
+  const char* unit;
+  double (*of)(const Sample&);
+  // Against PgQ; null: none.
+  std::optional<Bar> (*bar)(const Side&) = [](const Side&) -> std::optional<Bar> { return {}; };
+};
+
+constexpr Aspect kAspects[] = {
+    {"", "events/s", [](const Sample& sample) { return sample.load.rate; },
+     [](const Side& side) -> std::optional<Bar> {
+       if (!side.rate_bar) return std::nullopt;
+       return Bar::AtLeast(*side.rate_bar);
+     }},
+    {", p50", "ms", [](const Sample& sample) { return sample.load.p50; }},
+    {", p99", "ms", [](const Sample& sample) { return sample.load.p99; },
+     [](const Side&) -> std::optional<Bar> { return Bar::AtMost(kLatencyAgainstPgq); }},
+    {", server's processor", "µs/event", [](const Sample& sample) { return sample.server_us; }},
+    {", clients' processor", "µs/event", [](const Sample& sample) { return sample.client_us; }},
+    {", WAL", "bytes/event", [](const Sample& sample) { return sample.wal_bytes; }},
+    {", disk", "bytes/event", [](const Sample& sample) { return sample.disk_bytes; }},
+};
+
+std::vector<double> Rounds(const Side& side, const Aspect& aspect) {
+  std::vector<double> rounds;
+  for (const Sample& sample : side.rounds) rounds.push_back(aspect.of(sample));
+  return rounds;
+}
+
 void AddFigures(Run& run, const Side& side, const Side* pgq) {
-  const bool compared = pgq != nullptr && !side.rival;
-  const auto add = [&](const char* what, const char* unit, auto value, std::optional<Bar> bar) {
+  for (const Aspect& aspect : kAspects) {
     Figure figure{.scenario = "producers and consumer at once",
                   .store = "PostgreSQL",
-                  .what = StrCat(side.name, what),
-                  .unit = unit,
-                  .rival = side.rival};
-    for (const Sample& sample : side.rounds) figure.rounds.push_back(value(sample));
-    if (compared) {
+                  .what = StrCat(side.name, aspect.what),
+                  .unit = aspect.unit,
+                  .rival = side.rival,
+                  .rounds = Rounds(side, aspect)};
+    if (pgq != nullptr && !side.rival) {
       figure.against = pgq->name;
-      for (const Sample& sample : pgq->rounds) figure.baseline.push_back(value(sample));
-      figure.bar = bar;
+      figure.baseline = Rounds(*pgq, aspect);
+      figure.bar = aspect.bar(side);
     }
     run.Add(std::move(figure));
-  };
-  add(
-      "", "events/s", [](const Sample& s) { return s.load.rate; },
-      side.rate_bar ? std::optional(Bar::AtLeast(*side.rate_bar)) : std::nullopt);
-  add(
-      ", p50", "ms", [](const Sample& s) { return s.load.p50; }, std::nullopt);
-  add(
-      ", p99", "ms", [](const Sample& s) { return s.load.p99; }, Bar::AtMost(kLatencyAgainstPgq));
-  if (side.rounds.front().processor_us) {
-    add(
-        ", server's processor", "µs/event",
-        [](const Sample& s) { return s.processor_us.value_or(0); }, std::nullopt);
   }
-  add(
-      ", WAL", "bytes/event", [](const Sample& s) { return s.wal_bytes; }, std::nullopt);
-  add(
-      ", disk", "bytes/event", [](const Sample& s) { return s.disk_bytes; }, std::nullopt);
 }
 
 }  // namespace
