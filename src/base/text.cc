@@ -5,12 +5,23 @@
 #include <cctype>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "base/hide_secrets.h"
 
 namespace outbox::base {
 namespace {
+
+// How many bytes at the front of `text` are surely ASCII; looks at eight at a time.
+std::size_t AsciiWords(std::string_view text) noexcept {
+  std::size_t at = 0;
+  for (std::uint64_t word; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if ((word & 0x8080808080808080U) != 0) break;
+  }
+  return at;
+}
 
 // Length of the well-formed UTF-8 character at the front of `text`, or 0.
 std::size_t Utf8Length(std::string_view text) noexcept {
@@ -198,6 +209,8 @@ std::string PercentDecode(std::string_view text) {
 
 bool IsValidUtf8(std::string_view text) noexcept {
   while (!text.empty()) {
+    text.remove_prefix(AsciiWords(text));
+    if (text.empty()) break;
     const std::size_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);

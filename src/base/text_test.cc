@@ -92,6 +92,22 @@ TEST(Truncate, CutsBetweenCharacters) {
   EXPECT_TRUE(IsValidUtf8(cut));
 }
 
+TEST(Utf8, IsJudgedWhereverItStands) {
+  for (std::size_t before = 0; before < 20; ++before) {
+    for (std::size_t after = 0; after < 10; ++after) {
+      const auto with = [&](std::string_view middle) {
+        return std::string(before, 'a') + std::string(middle) + std::string(after, 'z');
+      };
+      for (const char* good : {"", "é", "日", "🙂", "é日🙂"}) {
+        EXPECT_TRUE(IsValidUtf8(with(good))) << with(good);
+      }
+      for (const char* bad : {"\xC3", "\x80", "\xFF", "\xC0\x80", "\xED\xA0\x80", "\xF0\x9F\x99"}) {
+        EXPECT_FALSE(IsValidUtf8(with(bad))) << before << " " << after;
+      }
+    }
+  }
+}
+
 TEST(CleanError, HidesPasswordsWithSignsOfAddresses) {
   EXPECT_EQ(CleanError("redis://:p@ss@host/0 refused", 200), "redis://:***@host/0 refused");
   EXPECT_EQ(CleanError("redis://:p/ss@host/0 refused", 200), "redis://:***@host/0 refused");

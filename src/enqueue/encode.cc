@@ -24,12 +24,17 @@ void AppendArrayElement(std::string& literal, const Param& value) {
     literal += "NULL";
     return;
   }
-  literal += '"';
+  // Payloads are most of what is enqueued: they are written in place.
+  const std::size_t before = literal.size();
+  literal.resize(before + 2 * value->size() + 2);
+  char* out = literal.data() + before;
+  *out++ = '"';
   for (const char c : *value) {
-    if (c == '"' || c == '\\') literal += '\\';
-    literal += c;
+    if (c == '"' || c == '\\') *out++ = '\\';
+    *out++ = c;
   }
-  literal += '"';
+  *out++ = '"';
+  literal.resize(static_cast<std::size_t>(out - literal.data()));
 }
 
 }  // namespace

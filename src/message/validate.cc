@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "message/plain_json.h"
 
 namespace outbox::message {
 namespace {
@@ -68,6 +69,7 @@ Status ValidatePayload(std::string_view payload, std::size_t bytes_max) {
     return Status::Invalid("payload: begins with a byte order mark")
         .WithHint("send UTF-8 without one");
   }
+  if (IsPlainJson(payload, kPayloadDepthMax)) return Status::Ok();
   JsonChecker checker;
   const bool valid = nlohmann::json::sax_parse(payload, &checker);
   if (checker.too_deep()) {
