@@ -21,16 +21,6 @@ CREATE TABLE IF NOT EXISTS outbox.relay (
   CONSTRAINT relay_pkey PRIMARY KEY (process, table_name, sink)
 ) WITH (fillfactor = 50);
 
--- A pause used to be called a hold.
-DO $$
-BEGIN
-  IF to_regclass('outbox.hold') IS NOT NULL THEN
-    ALTER TABLE outbox.hold RENAME TO pause;
-    ALTER TABLE outbox.pause RENAME COLUMN held_by TO paused_by;
-    ALTER TABLE outbox.pause RENAME CONSTRAINT hold_pkey TO pause_pkey;
-  END IF;
-END $$;
-
 CREATE TABLE IF NOT EXISTS outbox.pause (
   table_name text        NOT NULL,
   sink       text        NOT NULL,  -- empty: all of the table's
@@ -39,6 +29,16 @@ CREATE TABLE IF NOT EXISTS outbox.pause (
   reason     text        NOT NULL,
   CONSTRAINT pause_pkey PRIMARY KEY (table_name, sink)
 );
+
+-- A pause used to be called a hold: moves what an older version left.
+DO $$
+BEGIN
+  IF to_regclass('outbox.hold') IS NOT NULL THEN
+    INSERT INTO outbox.pause (table_name, sink, since, paused_by, reason)
+    SELECT table_name, sink, since, held_by, reason FROM outbox.hold ON CONFLICT DO NOTHING;
+    DROP TABLE outbox.hold;
+  END IF;
+END $$;
 
 -- Who leads a table, or its deliveries to one destination, in single-active mode; and the rows by whose
 -- lock processes take turns at splitting. Only relays may write here: nobody else can keep one from leading.

@@ -18,7 +18,7 @@ DROP FUNCTION outbox.notify_relay();
 DROP FUNCTION IF EXISTS outbox.purge_audit(text, bigint, bigint);
 DROP DOMAIN outbox.status, outbox.label, outbox.dedupe_key, outbox.version;
 DROP DOMAIN IF EXISTS outbox.payload;
-DROP TABLE IF EXISTS outbox.relay, outbox.pause, outbox.leader, outbox.audit;
+DROP TABLE IF EXISTS outbox.relay, outbox.pause, outbox.hold, outbox.leader, outbox.audit;
 DROP TABLE outbox.migration;
 COMMENT ON SCHEMA outbox IS NULL;
 

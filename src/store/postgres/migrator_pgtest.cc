@@ -93,6 +93,28 @@ TEST_F(MigratorTest, PausesOfAnOlderVersionAreKept) {
   EXPECT_EQ(Schema(), before);
 }
 
+// The older version was run once more, or its table is removed by this one.
+TEST_F(MigratorTest, WhatAnOlderVersionCallsAHoldIsNeitherInTheWayNorLeft) {
+  const std::string before = Schema();
+  const auto hold = [&](const std::string& by) {
+    sql_->Run(
+        "CREATE TABLE outbox.hold (table_name text, sink text, since timestamptz DEFAULT now(),"
+        " held_by text, reason text)");
+    sql_->Run("INSERT INTO outbox.hold VALUES ('public.orders_outbox', '', now(), '" + by +
+              "', 'repair')");
+    sql_->Run("COMMENT ON SCHEMA outbox IS 'outboxd shared objects of before'");
+  };
+  hold("olga");
+  ASSERT_OK(migrator_->Up({.table = kTable}, Soon()));
+  hold("otto");
+  ASSERT_OK(migrator_->Up({.table = kTable}, Soon()));
+  EXPECT_EQ(Value("SELECT string_agg(paused_by, ',') FROM outbox.pause"), "olga");
+  EXPECT_EQ(Schema(), before);
+  hold("olga");
+  ASSERT_OK(migrator_->Down({.table = kTable}, Soon()));
+  EXPECT_EQ(Value("SELECT count(*) FROM pg_namespace WHERE nspname = 'outbox'"), "0");
+}
+
 TEST_F(MigratorTest, UpDownUpLeavesTheSameSchema) {
   const std::string before = Schema();
   EXPECT_THAT(before, HasSubstr("orders_outbox_claim"));
