@@ -18,7 +18,7 @@
 namespace outbox {
 
 // The longest duration that an option takes: a hundred years. Sums of longer ones do not fit a
-// clock.
+// clock. A retention of it is for ever.
 inline constexpr std::chrono::milliseconds kDurationMax{std::chrono::hours(24 * 36'500)};
 
 enum class ClaimMode : std::uint8_t {
@@ -104,7 +104,8 @@ struct RelayOptions {
   std::size_t last_error_bytes_max = 2048;
 
   // --- settling ---
-  // How long delivered rows are kept; zero deletes them at ack, which is the fastest.
+  // How long delivered rows are kept; zero deletes them at ack, which is the fastest. Any other
+  // value leaves deleting to the cleaner.
   std::chrono::milliseconds retention{std::chrono::hours(24 * 7)};
   // Lets the database acknowledge an ack before it is on disk. A database crash may then repeat the
   // last half second of deliveries; nothing is ever lost by it.
@@ -137,12 +138,12 @@ struct CleanerOptions {
   bool enabled = true;
   std::string table;
   std::chrono::milliseconds interval{std::chrono::minutes(1)};
-  // Delivered rows older than this are deleted.
+  // Delivered rows older than this are deleted; kDurationMax keeps them for ever.
   std::chrono::milliseconds retention{std::chrono::hours(24 * 7)};
-  // Dead rows that died longer ago than this are deleted; zero keeps them for ever.
+  // Dead rows that died longer ago than this are deleted; zero or kDurationMax keeps them for ever.
   std::chrono::milliseconds dead_retention{0};
-  // Audit records of the table's repairs and pauses that are older than this are deleted; zero
-  // keeps them for ever.
+  // Audit records of the table's repairs and pauses that are older than this are deleted; zero or
+  // kDurationMax keeps them for ever.
   std::chrono::milliseconds audit_retention{std::chrono::hours(24 * 365)};
   // Rows per delete statement, with a pause after each, so that traffic goes first.
   std::size_t batch_size = 1000;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "config/config_json.h"
+#include "config/value.h"
 #include "sink/registry.h"
 
 namespace outbox::cli {
@@ -12,10 +13,15 @@ namespace {
 
 using base::StrCat;
 
+sink::OptionDefaults DefaultsOf(const config::SinkDefaults& defaults) {
+  return {.body = config::Print(defaults.body), .mandatory = config::Print(defaults.mandatory)};
+}
+
 class SinkMaker {
  public:
   void Add(const config::Resolved& resolved, std::string_view name) {
-    auto made = sink::OpenSink(resolved.settings.sink);
+    const config::Settings& settings = resolved.settings;
+    auto made = sink::OpenSink(settings.sink, {}, DefaultsOf(settings.sink_defaults));
     if (made.ok()) {
       sinks_.push_back({&resolved.settings, *std::move(made)});
       return;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "config/config_json.h"
 #include "config/key.h"
 #include "tests/support/matchers.h"
 
@@ -236,6 +237,46 @@ TEST_F(ConfigTest, RunsFromTheEnvironmentAlone) {
   EXPECT_EQ(org.settings.cleaner.interval, std::chrono::minutes(2));
   EXPECT_EQ(config->tables[1].name, "public.hrm_outbox");
   EXPECT_FALSE(config->tables[1].cleans) << "not among the cleaner's tables";
+}
+
+TEST_F(ConfigTest, ARetentionMayBeForEver) {
+  const char* const own = R"(
+[relay]
+sink = "null:"
+[cleaner]
+retention = "7d"
+dead_retention = "forever"
+[[table]]
+name = "kept_outbox"
+retention = "forever"
+audit_retention = "forever"
+[[table]]
+name = "cleaned_outbox"
+dead_retention = "0"
+)";
+  const auto config = LoadText(own);
+  ASSERT_OK(config);
+  const auto printed = [&](std::size_t table, std::string_view key) {
+    return FindKey(key)->print(config->tables.at(table).settings);
+  };
+  EXPECT_EQ(printed(0, "cleaner.retention"), "forever");
+  EXPECT_EQ(printed(0, "cleaner.dead_retention"), "forever");
+  EXPECT_EQ(printed(0, "cleaner.audit_retention"), "forever");
+  EXPECT_EQ(config->tables[0].settings.relay.retention, kDurationMax) << "kept when settled, too";
+  EXPECT_EQ(printed(1, "cleaner.retention"), "7d");
+  EXPECT_EQ(printed(1, "cleaner.dead_retention"), "0");
+  EXPECT_THAT(ToJson(*config), HasSubstr(R"("key":"cleaner.retention","value":"forever")"));
+  EXPECT_EQ(LoadText(own, {{"OUTBOX_CLEANER_RETENTION", "forever"}})
+                ->tables.at(1)
+                .settings.cleaner.retention,
+            kDurationMax);
+  for (const char* key : {"retention", "dead_retention", "audit_retention"}) {
+    const Status status = LoadText(StrCat("[cleaner]\n", key, " = \"for ever\"\n")).error();
+    EXPECT_THAT(status.message(), HasSubstr(StrCat("outboxd.toml:2: cleaner.", key,
+                                                   ": 'for ever' "
+                                                   "is not a duration")));
+    EXPECT_THAT(status.message(), HasSubstr("or forever"));
+  }
 }
 
 TEST_F(ConfigTest, RefusesAMisspeltVariableOfOurs) {

@@ -56,7 +56,7 @@ Status SetTopics(Settings& s, std::string_view text) {
 }
 
 Status SetRetention(Settings& s, std::string_view text) {
-  OUTBOX_RETURN_IF_ERROR(Read(text, s.cleaner.retention));
+  OUTBOX_RETURN_IF_ERROR(ReadRetention(text, s.cleaner.retention));
   s.relay.retention = s.cleaner.retention;
   return Status::Ok();
 }
@@ -117,6 +117,16 @@ const std::array kKeys{
             OUTBOX_FIELD(relay_tables)),
     MakeKey({"relay.sink", "OUTBOX_RELAY_SINK", "sink", "Where messages go, as an address.", true},
             OUTBOX_FIELD(sink)),
+    MakeKey({"relay.body", "OUTBOX_RELAY_BODY", "body",
+             "What of a message travels as its body, where the sink's address does not say: the "
+             "`plain` payload, or also the message's id and metadata. Empty: as is usual for the "
+             "sink."},
+            OUTBOX_FIELD(sink_defaults.body)),
+    MakeKey(
+        {"relay.mandatory", "OUTBOX_RELAY_MANDATORY", "mandatory",
+         "RabbitMQ, where its address does not say: a message that no queue takes is a failure; "
+         "false counts it as delivered."},
+        OUTBOX_FIELD(sink_defaults.mandatory)),
     MakeKey(
         {"relay.unrouted", "OUTBOX_RELAY_UNROUTED", "unrouted",
          "What becomes of a message that no `[[route]]` takes: `error` keeps it pending, `drop` "
@@ -256,15 +266,26 @@ const std::array kKeys{
         .environment = "OUTBOX_CLEANER_RETENTION",
         .table_name = "retention",
         .help = "How long delivered messages are kept; `0` deletes them as they are acknowledged.",
-        .type = "duration",
+        .type = kRetentionType,
         .set = SetRetention,
-        .print = [](const Settings& s) { return Print(s.cleaner.retention); }},
-    MakeKey({"cleaner.dead_retention", "OUTBOX_CLEANER_DEAD_RETENTION", "dead_retention",
-             "How long dead messages are kept; `0` is for ever."},
-            OUTBOX_FIELD(cleaner.dead_retention)),
-    MakeKey({"cleaner.audit_retention", "OUTBOX_CLEANER_AUDIT_RETENTION", "audit_retention",
-             "How long the audit of repairs and pauses is kept, at least `30d`; `0` is for ever."},
-            OUTBOX_FIELD(cleaner.audit_retention)),
+        .print = [](const Settings& s) { return PrintRetention(s.cleaner.retention); }},
+    Key{.name = "cleaner.dead_retention",
+        .environment = "OUTBOX_CLEANER_DEAD_RETENTION",
+        .table_name = "dead_retention",
+        .help = "How long dead messages are kept; `0` means `forever`.",
+        .type = kRetentionType,
+        .set = [](Settings& s,
+                  std::string_view text) { return ReadRetention(text, s.cleaner.dead_retention); },
+        .print = [](const Settings& s) { return PrintRetention(s.cleaner.dead_retention); }},
+    Key{.name = "cleaner.audit_retention",
+        .environment = "OUTBOX_CLEANER_AUDIT_RETENTION",
+        .table_name = "audit_retention",
+        .help = "How long the audit of repairs and pauses is kept, at least `30d`; `0` means "
+                "`forever`.",
+        .type = kRetentionType,
+        .set = [](Settings& s,
+                  std::string_view text) { return ReadRetention(text, s.cleaner.audit_retention); },
+        .print = [](const Settings& s) { return PrintRetention(s.cleaner.audit_retention); }},
     MakeKey({"cleaner.batch_size", "OUTBOX_CLEANER_BATCH_SIZE", "", "Rows per delete statement."},
             OUTBOX_FIELD(cleaner.batch_size)),
 

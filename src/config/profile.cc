@@ -17,18 +17,23 @@ const std::array<Profile, 6> kProfiles{{
      .settings = {{"relay.claim", "transaction"},
                   {"relay.poll_interval", "200ms"},
                   {"relay.batch_size", "50"},
-                  {"relay.max_attempts", "5"},
-                  // 2^n seconds after n attempts: 2, 4, 8, 16.
-                  {"relay.retry_base", "2s"},
+                  {"relay.body", "envelope"},
+                  // The first delivery and five retries, 1, 2, 4, 8 and 16 seconds after the
+                  // failure before.
+                  {"relay.max_attempts", "6"},
+                  {"relay.retry_base", "1s"},
                   {"relay.retry_cap", kUncapped},
-                  {"relay.retry_jitter", "none"}}},
+                  {"relay.retry_jitter", "none"},
+                  {"cleaner.retention", "forever"}}},
 
     {.name = "leased",
      .summary = "leased outbox with dedupe: the deployment chooses every limit",
      .settings = {{"relay.claim", "lease"},
                   {"relay.retry_base", "1s"},
                   {"relay.retry_cap", "300s"},
-                  {"relay.retry_jitter", "equal"}},
+                  {"relay.retry_jitter", "equal"},
+                  // As long as the row is there, its dedupe key is taken.
+                  {"cleaner.retention", "forever"}},
      .required = {"relay.poll_interval", "relay.batch_size", "relay.lease", "relay.max_attempts"}},
 
     {.name = "toolkit",
@@ -72,8 +77,10 @@ const std::array<Profile, 6> kProfiles{{
                   // Three times the poll interval at least.
                   {"relay.lease", "15s"},
                   {"relay.max_attempts", "unlimited"},
-                  {"relay.retry_schedule", "0,1s,2s,5s,15s,60s,300s,900s"},
-                  {"relay.retry_jitter", "none"}}},
+                  {"relay.retry_schedule", "1s,2s,5s,15s,60s,300s,900s"},
+                  {"relay.retry_jitter", "none"},
+                  {"relay.mandatory", "false"},
+                  {"cleaner.retention", "forever"}}},
 }};
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.h"
+#include "config/key.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::config {
@@ -24,6 +25,12 @@ Settings Of(const std::string& profile, Environment environment = {}) {
   return config.ok() ? config->tables.at(0).settings : Settings{};
 }
 
+// The value of a key as text; "no such key" for a name that is not one.
+std::string Printed(const Settings& settings, std::string_view name) {
+  const Key* key = FindKey(name);
+  return key == nullptr ? "no such key" : key->print(settings);
+}
+
 milliseconds Delay(const Settings& settings, int attempts, double random = 0) {
   return settings.relay.retry.DelayAfter(attempts, random);
 }
@@ -39,6 +46,9 @@ TEST(Profile, DefaultIsTheOptionsOwn) {
   EXPECT_EQ(settings.cleaner.retention, hours(24 * 7));
   EXPECT_EQ(settings.cleaner.dead_retention, milliseconds(0));
   EXPECT_FALSE(settings.relay.single_active);
+  EXPECT_EQ(Printed(settings, "relay.body"), "") << "each sink has its own";
+  EXPECT_EQ(Printed(settings, "relay.mandatory"), "true");
+  EXPECT_EQ(settings.service.metrics.path, "/metrics");
 }
 
 TEST(Profile, OrdersIsAsTabled) {
@@ -47,13 +57,16 @@ TEST(Profile, OrdersIsAsTabled) {
   EXPECT_EQ(settings.relay.poll_min, milliseconds(200));
   EXPECT_EQ(settings.relay.poll_max, milliseconds(200));
   EXPECT_EQ(settings.relay.batch_size, 50u);
-  EXPECT_EQ(settings.relay.retry.attempts_max, 5);
-  EXPECT_EQ(Delay(settings, 1, 0.9), seconds(2));
-  EXPECT_EQ(Delay(settings, 2, 0.9), seconds(4));
-  EXPECT_EQ(Delay(settings, 3, 0.9), seconds(8));
-  EXPECT_EQ(Delay(settings, 4, 0.9), seconds(16));
-  EXPECT_FALSE(settings.relay.retry.Exhausted(4));
-  EXPECT_TRUE(settings.relay.retry.Exhausted(5));
+  EXPECT_EQ(settings.relay.retry.attempts_max, 6);
+  const std::vector<int> waits{1, 2, 4, 8, 16};
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    EXPECT_EQ(Delay(settings, static_cast<int>(i) + 1, 0.9), seconds(waits[i])) << i;
+  }
+  EXPECT_FALSE(settings.relay.retry.Exhausted(5));
+  EXPECT_TRUE(settings.relay.retry.Exhausted(6));
+  EXPECT_EQ(Printed(settings, "relay.body"), "envelope");
+  EXPECT_EQ(Printed(settings, "cleaner.retention"), "forever");
+  EXPECT_EQ(settings.relay.retention, kDurationMax);
 }
 
 TEST(Profile, LeasedLeavesItsLimitsToTheUser) {
@@ -67,6 +80,7 @@ TEST(Profile, LeasedLeavesItsLimitsToTheUser) {
   EXPECT_EQ(settings.relay.lease, seconds(30));
   EXPECT_EQ(settings.relay.retry.attempts_max, 3);
   EXPECT_EQ(settings.relay.retry.jitter, Jitter::kEqual);
+  EXPECT_EQ(Printed(settings, "cleaner.retention"), "forever");
   EXPECT_EQ(Delay(settings, 3, 0), seconds(2));
   EXPECT_LE(Delay(settings, 3, 0.9999), seconds(4));
   EXPECT_LE(Delay(settings, 30, 0.9999), seconds(300));
@@ -140,10 +154,12 @@ TEST(Profile, DomainEventsIsAsTabled) {
   EXPECT_EQ(settings.relay.batch_size, 100u);
   EXPECT_EQ(settings.relay.lease, seconds(15));
   EXPECT_FALSE(settings.relay.retry.attempts_max);
-  const std::vector<int> schedule{0, 1, 2, 5, 15, 60, 300, 900, 900, 900};
+  const std::vector<int> schedule{1, 2, 5, 15, 60, 300, 900, 900, 900};
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     EXPECT_EQ(Delay(settings, static_cast<int>(i) + 1, 0.9), seconds(schedule[i])) << i;
   }
+  EXPECT_EQ(Printed(settings, "relay.mandatory"), "false");
+  EXPECT_EQ(Printed(settings, "cleaner.retention"), "forever");
 }
 
 TEST(Profile, AnUnknownOneIsRefusedWithTheNearest) {
@@ -155,6 +171,7 @@ TEST(Profile, AnUnknownOneIsRefusedWithTheNearest) {
 
 TEST(Profile, IsOnlyDefaults) {
   EXPECT_EQ(Of("toolkit", {{"OUTBOX_RELAY_BATCH_SIZE", "7"}}).relay.batch_size, 7u);
+  EXPECT_EQ(Of("orders", {{"OUTBOX_CLEANER_RETENTION", "7d"}}).relay.retention, hours(24 * 7));
 }
 
 }  // namespace

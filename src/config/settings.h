@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "log/logger.h"
+#include "message/envelope.h"
 #include "message/routes.h"
 #include "outbox/options.h"
 #include "service/api/options.h"
@@ -27,6 +28,13 @@ struct SinkLimits {
   std::chrono::milliseconds breaker_cooldown{std::chrono::seconds(30)};
 };
 
+// Options of a sink, for where its address does not give them.
+struct SinkDefaults {
+  // What of a message travels as the body; no value: as is usual for the kind of sink.
+  std::optional<message::BodyFormat> body;
+  bool mandatory = true;  // RabbitMQ: a message that no queue takes is a failure
+};
+
 struct Settings {
   std::string database;
   // How long `serve` and `relay` wait at their start for a database that is away.
@@ -37,6 +45,7 @@ struct Settings {
   bool relay_enabled = true;
   std::vector<std::string> relay_tables;
   std::string sink;
+  SinkDefaults sink_defaults;
   SinkLimits limits;
   RelayOptions relay;  // relay.retention is the cleaner's
   // With routes only. No value: it must be chosen unless every topic has a route.

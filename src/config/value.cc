@@ -57,6 +57,10 @@ constexpr std::array<std::pair<std::string_view, message::Unrouted>, 3> kUnroute
     {{"error", message::Unrouted::kKeep},
      {"dead", message::Unrouted::kDead},
      {"drop", message::Unrouted::kDrop}}};
+constexpr std::array<std::pair<std::string_view, message::BodyFormat>, 3> kBodies{
+    {{"plain", message::BodyFormat::kPlain},
+     {"envelope", message::BodyFormat::kEnvelope},
+     {"cloudevents", message::BodyFormat::kCloudEvents}}};
 constexpr std::array<std::pair<std::string_view, Jitter>, 3> kJitters{
     {{"none", Jitter::kNone}, {"additive", Jitter::kAdditive}, {"equal", Jitter::kEqual}}};
 constexpr std::array<std::pair<std::string_view, log::Level>, 4> kLevels{
@@ -68,6 +72,7 @@ constexpr std::array<std::pair<std::string_view, log::Format>, 2> kFormats{
     {{"logfmt", log::Format::kLogfmt}, {"json", log::Format::kJson}}};
 constexpr std::array<std::pair<std::string_view, bool>, 2> kBools{
     {{"true", true}, {"false", false}}};
+constexpr std::string_view kForever = "forever";
 
 }  // namespace
 
@@ -117,6 +122,20 @@ Status Read(std::string_view text, std::chrono::seconds& out) {
   return Status::Invalid("is not a number of whole seconds");
 }
 
+Status ReadRetention(std::string_view text, std::chrono::milliseconds& out) {
+  if (text == kForever) {
+    out = kDurationMax;
+    return Status::Ok();
+  }
+  const auto duration = base::ParseDuration(text);
+  if (!duration.ok()) {
+    const Status& error = duration.error();
+    return Status::Invalid(error.message()).WithHint(StrCat(error.hint(), ", or ", kForever));
+  }
+  out = *duration;
+  return Status::Ok();
+}
+
 Status Read(std::string_view text, std::vector<std::string>& out) {
   std::vector<std::string> parts;
   for (const std::string& part : base::Split(text, ',')) {
@@ -150,6 +169,12 @@ Status Read(std::string_view text, std::optional<message::Unrouted>& out) {
   out = word;
   return Status::Ok();
 }
+Status Read(std::string_view text, std::optional<message::BodyFormat>& out) {
+  message::BodyFormat word{};
+  OUTBOX_RETURN_IF_ERROR(ReadWord(text, kBodies, word));
+  out = word;
+  return Status::Ok();
+}
 Status Read(std::string_view text, Jitter& out) { return ReadWord(text, kJitters, out); }
 Status Read(std::string_view text, log::Level& out) { return ReadWord(text, kLevels, out); }
 Status Read(std::string_view text, log::Format& out) { return ReadWord(text, kFormats, out); }
@@ -164,6 +189,9 @@ std::string Print(const std::optional<std::string>& value) { return value.value_
 std::string Print(const std::optional<Uuid>& value) { return value ? value->ToString() : ""; }
 std::string Print(std::chrono::milliseconds value) { return base::FormatDuration(value); }
 std::string Print(std::chrono::seconds value) { return base::FormatDuration(value); }
+std::string PrintRetention(std::chrono::milliseconds value) {
+  return value == kDurationMax ? std::string(kForever) : base::FormatDuration(value);
+}
 std::string Print(const std::vector<std::string>& value) { return base::Join(value, ","); }
 std::string Print(const std::vector<std::chrono::milliseconds>& value) {
   std::vector<std::string> parts;
@@ -176,6 +204,9 @@ std::string Print(Completion value) { return PrintWord(value, kCompletions); }
 std::string Print(AttemptHistory value) { return PrintWord(value, kAttemptHistories); }
 std::string Print(const std::optional<message::Unrouted>& value) {
   return value ? PrintWord(*value, kUnrouted) : "";
+}
+std::string Print(const std::optional<message::BodyFormat>& value) {
+  return value ? PrintWord(*value, kBodies) : "";
 }
 std::string Print(Jitter value) { return PrintWord(value, kJitters); }
 std::string Print(log::Level value) { return PrintWord(value, kLevels); }

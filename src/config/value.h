@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "log/logger.h"
+#include "message/envelope.h"
 #include "message/routes.h"
 #include "outbox/options.h"
 #include "outbox/retry.h"
@@ -33,9 +34,15 @@ Status Read(std::string_view text, ClaimMode& out);
 Status Read(std::string_view text, Completion& out);
 Status Read(std::string_view text, AttemptHistory& out);
 Status Read(std::string_view text, std::optional<message::Unrouted>& out);
+Status Read(std::string_view text, std::optional<message::BodyFormat>& out);
 Status Read(std::string_view text, Jitter& out);
 Status Read(std::string_view text, log::Level& out);
 Status Read(std::string_view text, log::Format& out);
+
+// How long something is kept: a duration, or "forever", which is kDurationMax.
+inline constexpr std::string_view kRetentionType = "duration | forever";
+Status ReadRetention(std::string_view text, std::chrono::milliseconds& out);
+std::string PrintRetention(std::chrono::milliseconds value);
 
 std::string Print(const std::string& value);
 std::string Print(bool value);
@@ -51,6 +58,7 @@ std::string Print(ClaimMode value);
 std::string Print(Completion value);
 std::string Print(AttemptHistory value);
 std::string Print(const std::optional<message::Unrouted>& value);
+std::string Print(const std::optional<message::BodyFormat>& value);
 std::string Print(Jitter value);
 std::string Print(log::Level value);
 std::string Print(log::Format value);
@@ -73,6 +81,9 @@ constexpr std::string_view TypeName(const Completion*) { return "all | any"; }
 constexpr std::string_view TypeName(const AttemptHistory*) { return "off | failures | all"; }
 constexpr std::string_view TypeName(const std::optional<message::Unrouted>*) {
   return "error | dead | drop";
+}
+constexpr std::string_view TypeName(const std::optional<message::BodyFormat>*) {
+  return "plain | envelope | cloudevents";
 }
 constexpr std::string_view TypeName(const Jitter*) { return "none | additive | equal"; }
 constexpr std::string_view TypeName(const log::Level*) { return "debug | info | warn | error"; }

@@ -10,6 +10,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPurgeTimeout{30};
 
+bool IsForever(std::chrono::milliseconds retention) { return retention >= kDurationMax; }
+
 }  // namespace
 
 Cleaner::Cleaner(std::unique_ptr<store::CleanStore> store, CleanerOptions options,
@@ -47,11 +49,12 @@ void Cleaner::Run() {
 
 void Cleaner::Clean() {
   const auto started = SteadyClock::now();
-  const auto delivered = PurgeAll([&](Deadline deadline) {
-    return store_->PurgeDelivered(options_.retention, options_.batch_size, deadline);
-  });
+  const auto delivered =
+      IsForever(options_.retention) ? Result<std::size_t>(0) : PurgeAll([&](Deadline deadline) {
+        return store_->PurgeDelivered(options_.retention, options_.batch_size, deadline);
+      });
   const auto dead =
-      options_.dead_retention.count() == 0
+      options_.dead_retention.count() == 0 || IsForever(options_.dead_retention)
           ? Result<std::size_t>(0)
           : PurgeAll([&](Deadline deadline) {
               return store_->PurgeDead(options_.dead_retention, options_.batch_size, deadline);
@@ -71,7 +74,9 @@ void Cleaner::Clean() {
 }
 
 Result<std::size_t> Cleaner::PurgeAudit() {
-  if (options_.audit_retention.count() == 0) return std::size_t{0};
+  if (options_.audit_retention.count() == 0 || IsForever(options_.audit_retention)) {
+    return std::size_t{0};
+  }
   auto purged = PurgeAll([&](Deadline deadline) {
     return store_->PurgeAudit(options_.audit_retention, options_.batch_size, deadline);
   });

@@ -116,6 +116,18 @@ TEST_F(CleanerTest, WithoutARetentionDeadMessagesAndTheAuditAreKept) {
   EXPECT_TRUE(heard_->purged.empty());
 }
 
+TEST_F(CleanerTest, WhatIsKeptForEverIsNotLookedAt) {
+  shelf_->delivered = 5;
+  shelf_->dead = 3;
+  shelf_->audit = 7;
+  Clean(
+      {.retention = kDurationMax, .dead_retention = kDurationMax, .audit_retention = kDurationMax});
+  EXPECT_EQ(shelf_->delivered, 5u);
+  EXPECT_EQ(shelf_->dead, 3u);
+  EXPECT_EQ(shelf_->audit_calls, 0);
+  EXPECT_TRUE(heard_->purged.empty());
+}
+
 TEST_F(CleanerTest, AnInstallationThatCanNotPurgeItsAuditIsToldOfOnceAndCleanedOtherwise) {
   shelf_->has_audit = false;
   shelf_->delivered = 5;

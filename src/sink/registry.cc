@@ -1,5 +1,6 @@
 #include "sink/registry.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -18,21 +19,28 @@
 namespace outbox::sink {
 namespace {
 
+constexpr std::string_view kBody = "body";
+constexpr std::string_view kWebhookBody = "outbox.body";
+constexpr std::string_view kMandatory = "mandatory";
+
 constexpr std::array kKinds{
     SinkKind{"stdout", "stdout:", MakeStdoutSink},
     SinkKind{"file", "file:PATH[?fsync=always|never]", MakeFileSink},
     SinkKind{"null", "null:", MakeNullSink},
-    SinkKind{"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, AmqpWay},
-    SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, AmqpWay},
+    SinkKind{"amqp", "amqp://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, AmqpWay, nullptr,
+             kBody, kMandatory},
+    SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, AmqpWay, nullptr,
+             kBody, kMandatory},
     SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink, HttpWay,
-             MakeObservedHttpSink},
+             MakeObservedHttpSink, kWebhookBody},
     SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink, HttpWay,
-             MakeObservedHttpSink},
-    SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink, KafkaWay},
-    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink, NatsWay},
-    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink, NatsWay},
-    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink, RedisWay},
-    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink, RedisWay},
+             MakeObservedHttpSink, kWebhookBody},
+    SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink, KafkaWay, nullptr,
+             kBody},
+    SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink, NatsWay, nullptr, kBody},
+    SinkKind{"natss", "natss://HOST[?subject=NAME]", MakeNatsSink, NatsWay, nullptr, kBody},
+    SinkKind{"redis", "redis://HOST[/DB][?stream=NAME]", MakeRedisSink, RedisWay, nullptr, kBody},
+    SinkKind{"rediss", "rediss://HOST[/DB][?stream=NAME]", MakeRedisSink, RedisWay, nullptr, kBody},
 };
 
 Status UnknownScheme(std::string_view scheme) {
@@ -59,8 +67,23 @@ const SinkKind* FindSinkKind(std::string_view scheme) noexcept {
   return nullptr;
 }
 
-Result<std::shared_ptr<Sink>> OpenSink(std::string_view text, ConnectObserver observer) {
-  OUTBOX_ASSIGN_OR_RETURN(const SinkUri uri, SinkUri::Parse(text));
+SinkUri WithDefaults(SinkUri uri, const OptionDefaults& defaults) {
+  const auto add = [&](std::string_view option, const std::string& value) {
+    const bool given = std::any_of(uri.options.begin(), uri.options.end(),
+                                   [&](const auto& other) { return other.first == option; });
+    if (!option.empty() && !value.empty() && !given) uri.options.emplace_back(option, value);
+  };
+  if (const SinkKind* kind = FindSinkKind(uri.scheme); kind != nullptr) {
+    add(kind->body_option, defaults.body);
+    add(kind->mandatory_option, defaults.mandatory);
+  }
+  return uri;
+}
+
+Result<std::shared_ptr<Sink>> OpenSink(std::string_view text, ConnectObserver observer,
+                                       const OptionDefaults& defaults) {
+  OUTBOX_ASSIGN_OR_RETURN(SinkUri parsed, SinkUri::Parse(text));
+  const SinkUri uri = WithDefaults(std::move(parsed), defaults);
   const SinkKind* kind = FindSinkKind(uri.scheme);
   if (kind == nullptr) return UnknownScheme(uri.scheme);
   const bool observed = observer && kind->make_observed != nullptr;

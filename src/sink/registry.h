@@ -15,6 +15,12 @@
 
 namespace outbox::sink {
 
+// Options of an address that a deployment may set for all of its sinks. Empty: the sink's own.
+struct OptionDefaults {
+  std::string body;
+  std::string mandatory;
+};
+
 struct SinkKind {
   std::string_view scheme;
   std::string_view usage;  // for help: "file:PATH[?fsync=always|never]"
@@ -25,6 +31,9 @@ struct SinkKind {
   // One that tells how its connections are made; null when only a probe can find that out.
   Result<std::shared_ptr<Sink>> (*make_observed)(const SinkUri& uri,
                                                  ConnectObserver observer) = nullptr;
+  // What it calls the options of OptionDefaults; empty for one that it does not have.
+  std::string_view body_option = {};
+  std::string_view mandatory_option = {};
 };
 
 // The kind of a scheme; null when there is none.
@@ -32,8 +41,12 @@ const SinkKind* FindSinkKind(std::string_view scheme) noexcept;
 
 std::span<const SinkKind> SinkKinds() noexcept;
 
+// `uri` with the options that it does not give and its kind has.
+SinkUri WithDefaults(SinkUri uri, const OptionDefaults& defaults);
+
 // The sink that `uri` addresses, ready for Sink::Open. An unknown scheme is kInvalidArgument, and
 // the hint lists those that are known. The observer is for the kinds that can be observed.
-Result<std::shared_ptr<Sink>> OpenSink(std::string_view uri, ConnectObserver observer = {});
+Result<std::shared_ptr<Sink>> OpenSink(std::string_view uri, ConnectObserver observer = {},
+                                       const OptionDefaults& defaults = {});
 
 }  // namespace outbox::sink

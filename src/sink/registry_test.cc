@@ -7,6 +7,8 @@
 #include <regex>
 #include <set>
 
+#include "sink/amqp/options.h"
+#include "sink/http/options.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
@@ -29,8 +31,9 @@ TEST(SinkUri, DecodesOnlyWholeEscapes) {
   EXPECT_EQ(PercentDecode("100%zz%"), "100%zz%");
 }
 
-TEST(SinkRegistry, MakesEverySinkItLists) {
-  const std::map<std::string_view, std::pair<const char*, const char*>> examples{
+// By scheme, an address and the sink's name.
+const std::map<std::string_view, std::pair<const char*, const char*>>& Examples() {
+  static const std::map<std::string_view, std::pair<const char*, const char*>> examples{
       {"stdout", {"stdout:", "stdout"}},
       {"null", {"null:", "null"}},
       {"file", {"file:out.jsonl", "file"}},
@@ -44,9 +47,13 @@ TEST(SinkRegistry, MakesEverySinkItLists) {
       {"redis", {"redis://h", "redis"}},
       {"rediss", {"rediss://h", "redis"}},
   };
+  return examples;
+}
+
+TEST(SinkRegistry, MakesEverySinkItLists) {
   for (const SinkKind& kind : SinkKinds()) {
-    const auto example = examples.find(kind.scheme);
-    ASSERT_NE(example, examples.end()) << kind.scheme;
+    const auto example = Examples().find(kind.scheme);
+    ASSERT_NE(example, Examples().end()) << kind.scheme;
     const auto sink = OpenSink(example->second.first);
     ASSERT_OK(sink);
     EXPECT_EQ((*sink)->name(), example->second.second);
@@ -127,6 +134,48 @@ TEST(SinkRegistry, RefusesWhatASinkDoesNotTake) {
   }
   EXPECT_THAT(OpenSink("file:x?fsnyc=always").error().message(),
               HasSubstr("did you mean 'fsync'?"));
+}
+
+TEST(SinkRegistry, ADefaultHoldsWhereTheAddressDoesNotSay) {
+  const auto given = [](const char* address, const OptionDefaults& defaults) {
+    return WithDefaults(SinkUri::Parse(address).value(), defaults);
+  };
+  const OptionDefaults both{.body = "envelope", .mandatory = "false"};
+  for (const char* scheme : {"amqp", "amqps"}) {
+    const auto amqp = ReadAmqpOptions(given((std::string(scheme) + "://h").c_str(), both));
+    ASSERT_OK(amqp);
+    EXPECT_EQ(amqp->body, message::BodyFormat::kEnvelope);
+    EXPECT_FALSE(amqp->mandatory);
+  }
+  const auto amqp = ReadAmqpOptions(given("amqp://h?body=plain&mandatory=true", both));
+  ASSERT_OK(amqp);
+  EXPECT_EQ(amqp->body, message::BodyFormat::kPlain);
+  EXPECT_TRUE(amqp->mandatory);
+  EXPECT_TRUE(ReadAmqpOptions(given("amqp://h", {}))->mandatory);
+
+  for (const char* scheme : {"http", "https"}) {
+    const auto http = ReadHttpOptions(given((std::string(scheme) + "://h/?body=x").c_str(), both));
+    ASSERT_OK(http);
+    EXPECT_EQ(http->body.format, message::BodyFormat::kEnvelope);
+    EXPECT_THAT(http->url, ::testing::EndsWith("://h/?body=x")) << "the receiver's own";
+  }
+  const auto http = ReadHttpOptions(given("https://h?outbox.body=binary", both));
+  ASSERT_OK(http);
+  EXPECT_TRUE(http->body.binary);
+  EXPECT_EQ(ReadHttpOptions(given("https://h", {}))->body.format,
+            message::BodyFormat::kCloudEvents);
+}
+
+TEST(SinkRegistry, EveryKindTakesADefaultOrLeavesIt) {
+  for (const SinkKind& kind : SinkKinds()) {
+    const auto found = Examples().find(kind.scheme);
+    ASSERT_NE(found, Examples().end()) << kind.scheme;
+    for (const char* body : {"plain", "envelope", "cloudevents"}) {
+      EXPECT_OK(OpenSink(found->second.first, {}, {.body = body, .mandatory = "false"}));
+    }
+  }
+  EXPECT_THAT(OpenSink("redis://h?stream=s", {}, {.body = "enveloppe"}).error().message(),
+              HasSubstr("body: 'enveloppe' is not one of plain, envelope, cloudevents"));
 }
 
 }  // namespace

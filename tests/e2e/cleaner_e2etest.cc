@@ -43,6 +43,23 @@ class Cleaning : public OnDialect {
                           {.environment = {{"OUTBOX_DB", stage.url()}}});
   }
 
+  // Serves with a profile's own retention, unless another is given.
+  static std::unique_ptr<Process> ServeProfile(const Stage& stage, const std::string& profile,
+                                               const std::string& retention = "") {
+    const std::string path = stage.folder() + "/outboxd.toml";
+    std::ofstream file(path);
+    file << "profile = \"" << profile << "\"\n[relay]\ntables = [\"" << kTable
+         << "\"]\nsink = \"file:" << stage.SinkFile("serve") << "?fsync=never\"\n";
+    if (profile == "leased") {
+      file << "poll_interval = \"1s\"\nbatch_size = 10\nlease = \"3s\"\nmax_attempts = 3\n";
+    }
+    file << "[cleaner]\ninterval = \"100ms\"\ndead_retention = \"2h\"\n";
+    if (!retention.empty()) file << "retention = \"" << retention << "\"\n";
+    file.close();
+    return Process::Start({OUTBOXD_PATH, "serve", "--config", path},
+                          {.environment = {{"OUTBOX_DB", stage.url()}}});
+  }
+
   // Old and recent rows of every state: rows 0 to 5, and 4 that have just been enqueued.
   static void MakeHistory(Stage& stage) {
     ASSERT_TRUE(Produce(stage.sql(), {.rollback_percent = 0}, 1));
@@ -95,6 +112,35 @@ TEST_P(Cleaning, RemovesDeadRowsOnlyWhenTheyHaveARetention) {
   serve->Signal(SIGTERM);
   EXPECT_EQ(serve->Wait(kPatience), 0) << serve->Errors();
   EXPECT_EQ(States(*stage).size(), 7u) << "removed more than was due";
+}
+
+TEST_P(Cleaning, SomeProfilesKeepDeliveredRowsForEver) {
+  for (const char* profile : {"orders", "leased", "domain-events"}) {
+    OUTBOX_MAKE_STAGE(stage, GetParam());
+    ASSERT_TRUE(Produce(stage->sql(), {.rollback_percent = 0}, 1));
+    Age(*stage, 0,
+        StrCat("status = 'delivered', attempts = 1, processed_at = ", Ago("720"),
+               ", updated_at = ", Ago("720")));
+    Age(*stage, 1,
+        StrCat("status = 'dead', available_at = ", Never(), ", updated_at = ", Ago("3")));
+    const std::string first = stage->sql().Column(StrCat("SELECT min(seq) FROM ", kTable)).at(0);
+    const auto kept = [&] {
+      return stage->sql().Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE seq = ", first)) ==
+             1;
+    };
+    auto serve = ServeProfile(*stage, profile);
+    // A round looks at delivered rows first: with the dead one gone, they have been looked at.
+    ASSERT_TRUE(WaitFor([&] { return stage->Count("dead") == 0; })) << profile << serve->Errors();
+    EXPECT_TRUE(kept()) << profile;
+    serve->Signal(SIGTERM);
+    EXPECT_EQ(serve->Wait(kPatience), 0) << profile << serve->Errors();
+    EXPECT_TRUE(kept()) << profile;
+
+    serve = ServeProfile(*stage, profile, "7d");
+    EXPECT_TRUE(WaitFor([&] { return !kept(); })) << profile << serve->Errors();
+    serve->Signal(SIGTERM);
+    EXPECT_EQ(serve->Wait(kPatience), 0) << profile << serve->Errors();
+  }
 }
 
 TEST_P(Cleaning, RemovesOldRecordsOfTheAudit) {

@@ -1,7 +1,8 @@
 // The relay and RabbitMQ: a broker that is killed under load, and one that is short of memory or
-// disk.
+// disk; what profiles say of bodies, and of messages that no queue takes.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "tests/e2e/support/broker_kills.h"
 #include "tests/e2e/support/dialects.h"
 #include "tests/e2e/support/producer.h"
+#include "tests/support/matchers.h"
 #include "tests/support/rabbitmq.h"
 #include "tests/support/wait.h"
 
@@ -39,6 +41,12 @@ class RabbitMqEndToEnd : public ::testing::Test {
     RabbitClient client(*rabbit_);
     while (const auto message = client.Get(kName)) ledger.See(message->message_id);
     return ledger.Judge();
+  }
+
+  static void Enqueue(Stage& stage, const NewMessage& message) {
+    ASSERT_TRUE(stage.sql().Execute("BEGIN"));
+    ASSERT_OK(stage.sql().EnqueueMany(kTable, {&message, 1}));
+    ASSERT_TRUE(stage.sql().Execute("COMMIT"));
   }
 
   const std::string kName = "orders";
@@ -112,6 +120,50 @@ TEST_F(RabbitMqEndToEnd, AlarmsHoldMessagesBackAndCostNoAttempt) {
   EXPECT_EQ(verdict.lost, 0u);
   EXPECT_EQ(verdict.phantom, 0u);
   EXPECT_EQ(verdict.duplicated, 0u);
+}
+
+TEST_F(RabbitMqEndToEnd, OrdersSendsEnvelopesUnlessTheAddressSaysOtherwise) {
+  OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
+  const std::string payload = R"({"total": 12.50,  "note": "as written"})";
+  RabbitClient client(*rabbit_);
+  const auto sent = [&](const Flags& flags) {
+    Enqueue(*stage, {.topic = "orders.order.created.v1", .payload = payload});
+    EXPECT_TRUE(stage->Drain("relay", flags));
+    const auto message = client.Get(kName);
+    EXPECT_TRUE(message.has_value());
+    return message.value_or(RabbitMessage{});
+  };
+  const RabbitMessage message = sent({"--profile", "orders", "--sink", Uri(50)});
+  const auto body = nlohmann::json::parse(message.body, nullptr, false);
+  ASSERT_TRUE(body.is_object()) << message.body;
+  EXPECT_EQ(body.value("messageId", ""), message.message_id);
+  EXPECT_EQ(body.value("topic", ""), "orders.order.created.v1");
+  EXPECT_NE(message.body.find(payload), std::string::npos) << "unchanged: " << message.body;
+  EXPECT_EQ(stage->sql().Number(StrCat("SELECT count(*) FROM ", kTable, " WHERE id = '",
+                                       message.message_id, "' AND status = 'delivered'")),
+            1);
+  EXPECT_EQ(sent({"--profile", "orders", "--sink", Uri(50) + "&body=plain"}).body, payload);
+  EXPECT_EQ(sent({"--profile", "orders", "--body", "plain", "--sink", Uri(50)}).body, payload);
+  EXPECT_EQ(sent({"--sink", Uri(50)}).body, payload);
+}
+
+TEST_F(RabbitMqEndToEnd, DomainEventsPublishesWhatNobodyBinds) {
+  OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
+  const NewMessage unbound{.topic = "family.invitation.created.v1", .payload = "{}"};
+  const auto drain = [&](const Flags& flags) {
+    Enqueue(*stage, unbound);
+    // One attempt: whoever fails is dead, and the drain ends with 1.
+    Flags all{"--drain", "--max-attempts", "1"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return stage->StartRelay("relay", all)->Wait(kPatience);
+  };
+  EXPECT_EQ(drain({"--profile", "domain-events", "--sink", Uri(50)}), 0);
+  EXPECT_EQ(stage->Count("delivered"), 1);
+  EXPECT_EQ(stage->Count("dead"), 0);
+  EXPECT_EQ(drain({"--sink", Uri(50)}), 1);
+  EXPECT_EQ(drain({"--profile", "domain-events", "--sink", Uri(50) + "&mandatory=true"}), 1);
+  EXPECT_EQ(stage->Count("delivered"), 1);
+  EXPECT_EQ(stage->Count("dead"), 2);
 }
 
 }  // namespace
