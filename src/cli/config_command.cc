@@ -91,7 +91,8 @@ Status Check(config::Sources sources, const config::Config& config) {
 }
 
 Status Run(const ConfigFlags& options) {
-  config::Sources sources{.environment = config::ProcessEnvironment(), .complete = false};
+  config::Sources sources{
+      .environment = config::ProcessEnvironment(), .by_variables = true, .complete = false};
   const auto set = [&](const char* key, const std::string& text, const char* flag) {
     if (text.empty()) return;
     sources.flags.emplace(key, config::Value{text, {config::Origin::Kind::kFlag, flag}});

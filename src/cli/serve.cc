@@ -92,7 +92,7 @@ Status StopService(service::Service& service, const StopSignals& signals) {
 }
 
 Status Run(const ServeFlags& options) {
-  config::Sources sources{.environment = config::ProcessEnvironment()};
+  config::Sources sources{.environment = config::ProcessEnvironment(), .by_variables = true};
   if (!options.file.empty()) sources.file = options.file;
   const auto set = [&](const char* key, const std::string& text, const char* flag) {
     if (text.empty()) return;
@@ -133,7 +133,14 @@ Status Run(const ServeFlags& options) {
                            logger->Write(log::Level::kInfo, "ended", {{"waited_for", "start"}});
                          }}));
   logger->Write(log::Level::kInfo, "serving",
-                {{"version", Version()}, {"tables", config.tables.size()}});
+                {{"version", Version()},
+                 {"tables", config.tables.size()},
+                 {"profile", config.settings.profile},
+                 {"profile_from", config::OriginOf(config, "profile")}});
+  if (config.tables.empty()) {
+    logger->Write(log::Level::kWarn, "no table to deliver from",
+                  {{"hint", "set OUTBOX_RELAY_TABLES, or add a [[table]] to the file"}});
+  }
   relay_switch->Connect([&](std::string_view table, std::string_view sink, bool pause) {
     return supervisor->Pause(table, sink, pause);
   });

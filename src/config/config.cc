@@ -29,6 +29,7 @@ class Loader {
     if (sources_.file) file_ = ReadFile(*sources_.file, problems_);
     const bool readable = problems_.empty();
     environment_ = ReadEnvironment(sources_.environment, problems_);
+    if (sources_.by_variables && !sources_.file) ChooseProfile();
     Config config;
     static_cast<Resolved&>(config) = Resolve({&file_.layer, &environment_, &sources_.flags});
     ResolveTables(config);
@@ -39,6 +40,19 @@ class Loader {
   }
 
  private:
+  void ChooseProfile() {
+    if (environment_.contains("profile") || sources_.flags.contains("profile")) return;
+    for (const auto& entry : sources_.environment) {
+      const std::string& variable = entry.first;
+      const Profile* profile = FindProfileByVariable(variable);
+      if (profile == nullptr) continue;
+      environment_.emplace(
+          "profile", Value{std::string(profile->name),
+                           {Origin::Kind::kEnvironment, StrCat(variable, ", without a file")}});
+      return;
+    }
+  }
+
   Resolved Resolve(const Layers& layers) {
     Resolved resolved;
     ApplyProfile(layers, resolved);
@@ -248,7 +262,9 @@ class Loader {
         interval < std::chrono::milliseconds(100) || interval > std::chrono::hours(1)) {
       AddLine("relay.heartbeat_interval: is not between 100ms and 1h");
     }
-    if (!config.tables.empty() || !sources_.complete || !readable) return;
+    const Profile* profile = FindProfile(config.settings.profile);
+    const bool may_be_idle = profile != nullptr && profile->may_be_idle;
+    if (!config.tables.empty() || !sources_.complete || !readable || may_be_idle) return;
     AddLine("no table to deliver from: add a [[table]] to the file or set OUTBOX_RELAY_TABLES");
   }
 

@@ -50,6 +50,9 @@ struct Sources {
   Environment environment;
   Layer flags;
   std::vector<TableEntry> flag_tables;
+  // Without a file, and where nobody has chosen a profile, the variables of a known outbox choose
+  // its profile (Profile::variables), even empty ones.
+  bool by_variables = false;
   // Also refuse a configuration that would have nothing to do, or a table without a sink.
   bool complete = true;
 };

@@ -239,6 +239,67 @@ TEST_F(ConfigTest, RunsFromTheEnvironmentAlone) {
   EXPECT_FALSE(config->tables[1].cleans) << "not among the cleaner's tables";
 }
 
+// The variables of a known outbox, and nothing else.
+Sources ByVariables(Environment environment) {
+  environment.insert({{"OUTBOX_DB", "postgres://localhost/x"}, {"OUTBOX_RELAY_SINK", "null:"}});
+  return {.environment = std::move(environment), .by_variables = true};
+}
+
+TEST_F(ConfigTest, AnyVariableOfTheToolkitChoosesItsProfile) {
+  const std::vector<std::pair<std::string, std::string>> variables{
+      {"OUTBOX_RELAY_ENABLED", "true"},
+      {"OUTBOX_RELAY_TABLES", "a"},
+      {"OUTBOX_RELAY_SINGLE_ACTIVE", "true"},
+      {"OUTBOX_RELAY_POLL_INTERVAL", "1s"},
+      {"OUTBOX_RELAY_BATCH_SIZE", "100"},
+      {"OUTBOX_RELAY_LOCK_TTL", "60s"},
+      {"OUTBOX_RELAY_MAX_ATTEMPTS", "25"},
+      {"OUTBOX_RELAY_DISPATCH_TIMEOUT", "30s"},
+      {"OUTBOX_LAST_ERROR_MAX_BYTES", "2048"},
+      {"OUTBOX_CLEANER_ENABLED", "true"},
+      {"OUTBOX_CLEANER_TABLES", "a"},
+      {"OUTBOX_CLEANER_INTERVAL", "1m"},
+      {"OUTBOX_CLEANER_RETENTION", "168h"},
+      {"OUTBOX_CLEANER_DEAD_RETENTION", "0"},
+      {"PROMETHEUS_METRICS_ENABLED", "true"},
+      {"PROMETHEUS_METRICS_PATH", "/debug/prometheus"},
+      {"OUTBOX_RELAY_TABLES", ""},
+      {"OUTBOX_RELAY_BATCH_SIZE", ""}};
+  for (const auto& [name, value] : variables) {
+    const auto config = Load(ByVariables({{name, value}, {"OUTBOX_PROFILE", ""}}));
+    ASSERT_OK(config);
+    EXPECT_EQ(config->settings.profile, "toolkit") << name;
+    EXPECT_EQ(OriginOf(*config, "profile"), StrCat("environment ", name, ", without a file"));
+    EXPECT_EQ(config->settings.relay.poll_max, seconds(1)) << name;
+    EXPECT_EQ(config->settings.service.metrics.path, "/debug/prometheus") << name;
+    EXPECT_EQ(config->tables.size(), value == "a" ? 1u : 0u) << name;
+  }
+}
+
+TEST_F(ConfigTest, WhoChoosesAProfileOrWritesAFileIsNotTakenForTheToolkit) {
+  const Environment tables{{"OUTBOX_RELAY_TABLES", "a"}};
+  Sources sources = ByVariables(tables);
+  sources.environment.emplace("OUTBOX_PROFILE", "default");
+  EXPECT_EQ(Load(sources)->settings.profile, "default");
+  EXPECT_EQ(Load(sources)->tables.at(0).settings.relay.batch_size, 500u);
+
+  sources = ByVariables(tables);
+  sources.flags = {{"profile", {"orders", {Origin::Kind::kFlag, "--profile"}}}};
+  EXPECT_EQ(Load(sources)->settings.profile, "orders");
+
+  sources = ByVariables(tables);
+  sources.file = (folder_ / "outboxd.toml").string();
+  std::ofstream(*sources.file) << "[log]\nlevel = \"warn\"\n";
+  EXPECT_EQ(Load(sources)->settings.profile, "default");
+
+  sources = ByVariables(tables);
+  sources.by_variables = false;
+  EXPECT_EQ(Load(sources)->settings.profile, "default");
+  EXPECT_THAT(Load(ByVariables({{"OUTBOX_RELAY_WINDOW", "3000"}})).error().message(),
+              HasSubstr("no table to deliver from"))
+      << "not a variable of the toolkit";
+}
+
 TEST_F(ConfigTest, ARetentionMayBeForEver) {
   const char* const own = R"(
 [relay]

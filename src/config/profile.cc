@@ -49,9 +49,19 @@ const std::array<Profile, 6> kProfiles{{
                   {"relay.retry_jitter_max", "200ms"},
                   {"relay.single_active", "true"},
                   {"relay.dispatch_timeout", "30s"},
+                  {"relay.last_error_max_bytes", "2048"},
                   {"cleaner.interval", "1m"},
                   {"cleaner.retention", "7d"},
-                  {"cleaner.dead_retention", "0"}}},
+                  {"cleaner.dead_retention", "0"},
+                  {"metrics.path", "/debug/prometheus"}},
+     .variables = {"OUTBOX_RELAY_ENABLED", "OUTBOX_RELAY_TABLES", "OUTBOX_RELAY_SINGLE_ACTIVE",
+                   "OUTBOX_RELAY_POLL_INTERVAL", "OUTBOX_RELAY_BATCH_SIZE", "OUTBOX_RELAY_LOCK_TTL",
+                   "OUTBOX_RELAY_MAX_ATTEMPTS", "OUTBOX_RELAY_DISPATCH_TIMEOUT",
+                   "OUTBOX_LAST_ERROR_MAX_BYTES", "OUTBOX_CLEANER_ENABLED", "OUTBOX_CLEANER_TABLES",
+                   "OUTBOX_CLEANER_INTERVAL", "OUTBOX_CLEANER_RETENTION",
+                   "OUTBOX_CLEANER_DEAD_RETENTION", "PROMETHEUS_METRICS_ENABLED",
+                   "PROMETHEUS_METRICS_PATH"},
+     .may_be_idle = true},
 
     {.name = "notifications",
      .summary = "notification outbox: three retries, minutes apart",
@@ -90,6 +100,14 @@ std::span<const Profile> Profiles() { return kProfiles; }
 const Profile* FindProfile(std::string_view name) {
   const auto* found = std::find_if(kProfiles.begin(), kProfiles.end(),
                                    [&](const Profile& profile) { return profile.name == name; });
+  return found == kProfiles.end() ? nullptr : found;
+}
+
+const Profile* FindProfileByVariable(std::string_view variable) {
+  const auto* found = std::find_if(kProfiles.begin(), kProfiles.end(), [&](const Profile& profile) {
+    return std::find(profile.variables.begin(), profile.variables.end(), variable) !=
+           profile.variables.end();
+  });
   return found == kProfiles.end() ? nullptr : found;
 }
 

@@ -24,12 +24,20 @@ struct Profile {
   std::string_view summary;
   std::vector<Setting> settings;
   // Keys it has no defaults for: a person must choose.
-  std::vector<std::string_view> required;
+  std::vector<std::string_view> required = {};
+  // Variables that the outbox it follows is configured by. Where nobody chooses a profile and there
+  // is no file, any of them chooses this one; see Sources::by_variables.
+  std::vector<std::string_view> variables = {};
+  // Without a table it runs and delivers nothing; for others that is a mistake.
+  bool may_be_idle = false;
 };
 
 std::span<const Profile> Profiles();
 
 // Null for a name that is not one.
 const Profile* FindProfile(std::string_view name);
+
+// Null for a variable that belongs to no profile.
+const Profile* FindProfileByVariable(std::string_view variable);
 
 }  // namespace outbox::config

@@ -128,6 +128,7 @@ TEST(Profile, ToolkitIsAsTabled) {
   EXPECT_EQ(settings.relay.dispatch_timeout, seconds(30));
   EXPECT_EQ(settings.relay.last_error_bytes_max, 2048u);
   EXPECT_EQ(settings.cleaner.interval, minutes(1));
+  EXPECT_EQ(settings.service.metrics.path, "/debug/prometheus");
 }
 
 TEST(Profile, NotificationsIsAsTabled) {
@@ -171,6 +172,7 @@ TEST(Profile, AnUnknownOneIsRefusedWithTheNearest) {
 
 TEST(Profile, IsOnlyDefaults) {
   EXPECT_EQ(Of("toolkit", {{"OUTBOX_RELAY_BATCH_SIZE", "7"}}).relay.batch_size, 7u);
+  EXPECT_EQ(Of("toolkit", {{"PROMETHEUS_METRICS_PATH", "/m"}}).service.metrics.path, "/m");
   EXPECT_EQ(Of("orders", {{"OUTBOX_CLEANER_RETENTION", "7d"}}).relay.retention, hours(24 * 7));
 }
 

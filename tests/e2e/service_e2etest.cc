@@ -37,6 +37,7 @@ class Served {
     secret_ = folder_.File("secret");
     EXPECT_EQ(stage.Run({"token", "--new-secret", secret_}).exit_code, 0);
     environment.insert({{"OUTBOX_DB", stage.url()},
+                        {"OUTBOX_PROFILE", "default"},
                         {"OUTBOX_RELAY_TABLES", std::string(kTable)},
                         {"OUTBOX_SERVICE_LISTEN", "127.0.0.1:0"},
                         {"OUTBOX_SERVICE_AUTH_SECRET_FILE", secret_},
