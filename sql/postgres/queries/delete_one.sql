@@ -1,4 +1,4 @@
--- Deletes one message that is pending or dead, or whose lease expired, and tells how it was found.
+-- Deletes one message that nobody is delivering: any but one whose lease runs. Tells how it was found.
 --
 -- $1 id, $2 tenant (null does not limit)
 -- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
@@ -10,7 +10,7 @@ WITH found AS (
 ), target AS MATERIALIZED (
   SELECT ctid FROM {{table}}
   WHERE id = $1 AND ($2 IS NULL OR (tenant_id = $2) IS TRUE)
-    AND (status IN ('pending', 'dead')
+    AND (status IN ('pending', 'dead', 'delivered')
       OR (status = 'processing' AND locked_until < now()))
   FOR UPDATE SKIP LOCKED
 ), changed AS (

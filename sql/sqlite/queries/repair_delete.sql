@@ -1,5 +1,4 @@
--- Removes a message that was not delivered and is not being delivered: nobody has a lease on it that
--- did not expire. ?1 seq.
+-- Removes a message that nobody is delivering: any but one whose lease runs. ?1 seq.
 -- Index: the primary key.
-DELETE FROM {{table}} WHERE seq = ?1 AND (status IN ('pending', 'dead')
+DELETE FROM {{table}} WHERE seq = ?1 AND (status IN ('pending', 'dead', 'delivered')
   OR (status = 'processing' AND locked_until <= {{now}}));

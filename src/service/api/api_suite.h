@@ -225,7 +225,8 @@ class ApiSuite : public ::testing::TestWithParam<ApiParam> {
     return id;
   }
   // Whatever else was due stays as it was.
-  void Bring(const std::string& table, const std::set<Uuid>& ids, Made state) {
+  void Bring(const std::string& table, const std::set<Uuid>& ids, Made state,
+             std::chrono::milliseconds retry_in = std::chrono::hours(1)) {
     using Kind = store::Outcome::Kind;
     auto relay = backend_->OpenRelay({.table = table, .relay_id = "maker"}, Soon());
     ASSERT_OK(relay);
@@ -244,7 +245,7 @@ class ApiSuite : public ::testing::TestWithParam<ApiParam> {
       if (state == Made::kFailed) outcome.kind = Kind::kRetry;
       if (state == Made::kDead) outcome.kind = Kind::kDead;
       if (state != Made::kDelivered) outcome.error = "the sink said no";
-      outcome.retry_in = std::chrono::hours(1);
+      outcome.retry_in = retry_in;
       outcomes.push_back(outcome);
     }
     ASSERT_EQ(found, ids.size());

@@ -130,7 +130,7 @@ class NotificationApi {
     OUTBOX_ASSIGN_OR_RETURN(
         const auto done,
         session->DeleteOne(scope, id, audit ? &*audit : nullptr, request.deadline));
-    if (const Status refused = RepairStatus(done, "deleted", "pending, failed or dead");
+    if (const Status refused = RepairStatus(done, "deleted", "pending, failed, dead or delivered");
         !refused.ok()) {
       return refused;
     }

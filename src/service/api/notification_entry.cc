@@ -13,6 +13,24 @@ std::string TimeOrNull(const std::optional<Timestamp>& at) {
   return at ? base::JsonQuote(base::FormatTimestamp(*at)) : "null";
 }
 
+std::string TextOrNull(std::string_view text) {
+  return text.empty() ? "null" : base::JsonQuote(text);
+}
+
+// Attempts that have failed, each of which asked for a retry. One under way has not failed, nor has
+// the one that delivered; the last failure of a dead message asked for none.
+int RetryCount(const store::StoredMessage& stored, std::optional<int> retries_max) {
+  const bool failed =
+      stored.status == MessageStatus::kPending || stored.status == MessageStatus::kDead;
+  const int failures = std::max(0, stored.message.attempt - (failed ? 0 : 1));
+  return retries_max ? std::min(failures, *retries_max) : failures;
+}
+
+// A dead message stands as its last attempt left it.
+std::optional<Timestamp> ProcessedAt(const store::StoredMessage& stored) {
+  return stored.status == MessageStatus::kDead ? stored.updated_at : stored.processed_at;
+}
+
 // A member of the payload as JSON text. One of another type than `fallback` is as good as none:
 // producers write what they like, readers are promised a type.
 std::string Member(const nlohmann::json& payload, const char* name,
@@ -38,25 +56,25 @@ std::string_view NotificationStatus(const store::StoredMessage& stored) noexcept
 std::string NotificationEntry(const store::StoredMessage& stored, std::optional<int> attempts_max) {
   const Message& message = stored.message;
   const auto payload = nlohmann::json::parse(message.payload, nullptr, false);
+  const auto retries_max = attempts_max ? std::optional(*attempts_max - 1) : std::nullopt;
   const bool leased = stored.status == MessageStatus::kProcessing;
   base::JsonObject json;
   json.Add("id", message.id.ToString())
       .Add("event_type", message.event_type)
       .Add("aggregate_type", message.aggregate_type)
-      .Add("aggregate_id", message.aggregate_id)
+      .AddRaw("aggregate_id", TextOrNull(message.aggregate_id))
       .AddRaw("title", Member(payload, "title", ""))
       .AddRaw("body", Member(payload, "body", ""))
-      .AddRaw("severity", Member(payload, "severity", ""))
+      .AddRaw("severity", Member(payload, "severity", "info"))
       .AddRaw("url", Member(payload, "url", ""))
       .Add("status", NotificationStatus(stored))
-      // The first attempt is no retry.
-      .Add("retry_count", std::max(0, message.attempt - 1))
-      .AddRaw("max_retries", attempts_max ? std::to_string(*attempts_max - 1) : "null")
+      .Add("retry_count", RetryCount(stored, retries_max))
+      .AddRaw("max_retries", retries_max ? std::to_string(*retries_max) : "null")
       .Add("last_error", stored.last_error)
       .AddRaw("scheduled_at", TimeOrNull(store::AvailableAt(stored)))
       // The row knows when its lease was taken: nothing has changed it since.
       .AddRaw("locked_at", leased ? TimeOrNull(stored.updated_at) : "null")
-      .AddRaw("processed_at", TimeOrNull(stored.processed_at))
+      .AddRaw("processed_at", TimeOrNull(ProcessedAt(stored)))
       .Add("created_at", base::FormatTimestamp(message.created_at))
       .Add("updated_at", base::FormatTimestamp(stored.updated_at))
       .AddRaw("metadata", Member(payload, "metadata", nlohmann::json::object()));

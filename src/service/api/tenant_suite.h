@@ -15,7 +15,9 @@ TEST_P(TenantApiSuite, ShowsAnEntryAsDocumented) {
   EXPECT_EQ(entry.at("title"), "Hello");
   EXPECT_EQ(entry.at("metadata"), Json({{"n", 1}}));
   EXPECT_EQ(entry.at("status"), "failed");
-  EXPECT_EQ(entry.at("retry_count"), 0);
+  EXPECT_EQ(entry.at("severity"), "info");
+  EXPECT_EQ(entry.at("aggregate_id"), "7");
+  EXPECT_EQ(entry.at("retry_count"), 1);
   EXPECT_EQ(entry.at("max_retries"), 3);
   EXPECT_EQ(entry.at("last_error"), "the sink said no");
   EXPECT_EQ(entry.at("locked_at"), nullptr);
@@ -28,10 +30,44 @@ TEST_P(TenantApiSuite, EntriesKeepTheirShapeWhateverThePayloadIs) {
                               R"({"title":7,"body":null,"severity":[],"url":{},"metadata":"x"})"}) {
     NewMessage note = Note(kAnn);
     note.payload = payload;
+    note.aggregate_id.clear();
     const Uuid id = Enqueue(notes_, {note}).at(0);
-    EXPECT_EQ(GetJson(NotePath(id), TokenOf(kAnn)).at("metadata"), Json::object()) << payload;
+    const Json entry = GetJson(NotePath(id), TokenOf(kAnn));
+    EXPECT_EQ(entry.at("metadata"), Json::object()) << payload;
+    EXPECT_EQ(entry.at("severity"), "info") << payload;
+    EXPECT_EQ(entry.at("aggregate_id"), nullptr) << payload;
   }
   EXPECT_EQ(GetJson(kNotifications, TokenOf(kAnn)).at("data").size(), 5u);
+}
+
+TEST_P(TenantApiSuite, CountsTheRetryThatAnEntryWaitsFor) {
+  StartService();
+  const std::string ann = TokenOf(kAnn);
+  const Uuid id = Make(Made::kPending, notes_, kAnn);
+  EXPECT_EQ(GetJson(NotePath(id), ann).at("retry_count"), 0);
+  for (int failures = 1; failures <= 3; ++failures) {
+    Bring(notes_, {id}, Made::kFailed, std::chrono::milliseconds(0));
+    const Json entry = GetJson(NotePath(id), ann);
+    EXPECT_EQ(entry.at("status"), "failed");
+    EXPECT_EQ(entry.at("retry_count"), failures);
+    EXPECT_EQ(entry.at("processed_at"), nullptr);
+  }
+  Bring(notes_, {id}, Made::kDead);
+  const Json dead = GetJson(NotePath(id), ann);
+  EXPECT_EQ(dead.at("status"), "dead");
+  EXPECT_EQ(dead.at("retry_count"), 3);
+  EXPECT_EQ(dead.at("scheduled_at"), nullptr) << "no next attempt, and no time far ahead";
+  EXPECT_EQ(dead.at("processed_at"), dead.at("updated_at")) << "when it died";
+  EXPECT_LT(dead.at("created_at"), dead.at("updated_at"));
+  EXPECT_EQ(dead.at("last_error"), "the sink said no");
+
+  // An attempt under way is no retry yet, or the retry that it is.
+  const Uuid other = Make(Made::kProcessing, notes_, kAnn);
+  EXPECT_EQ(GetJson(NotePath(other), ann).at("retry_count"), 0);
+  const Uuid again = Make(Made::kPending, notes_, kAnn);
+  Bring(notes_, {again}, Made::kFailed, std::chrono::milliseconds(0));
+  Bring(notes_, {again}, Made::kDelivered);
+  EXPECT_EQ(GetJson(NotePath(again), ann).at("retry_count"), 1);
 }
 
 TEST_P(TenantApiSuite, AForeignNotificationLooksLikeNone) {
@@ -186,7 +222,8 @@ TEST_P(TenantApiSuite, StatusesAndStatisticsAddUp) {
     for (const Json& entry : page.at("data")) {
       EXPECT_EQ(entry.at("status"), name);
       EXPECT_EQ(entry.at("locked_at").is_string(), state == Made::kProcessing);
-      EXPECT_EQ(entry.at("processed_at").is_string(), state == Made::kDelivered);
+      EXPECT_EQ(entry.at("processed_at").is_string(),
+                state == Made::kDelivered || state == Made::kDead);
     }
   }
   EXPECT_EQ(stats.at("total"), total);
@@ -223,7 +260,7 @@ TEST_P(TenantApiSuite, RefusesWhatTheStateDoesNotAllow) {
     const char* name;
     int retry;
     int remove;
-  } table[] = {{Made::kDelivered, "delivered", 409, 409},
+  } table[] = {{Made::kDelivered, "delivered", 409, 204},
                {Made::kProcessing, "processing", 409, 409},
                {Made::kFailed, "pending", 200, 204},
                {Made::kDead, "dead", 200, 204},

@@ -220,7 +220,8 @@ Result<RepairResult> MemoryInspectStore::RepairOne(const Scope& scope, const Uui
     RepairResult result{.outcome = RepairResult::Outcome::kRefused,
                         .status = row.status,
                         .locked_until = row.locked_until};
-    if (Repairable(row, kind == Kind::kDelete, store_.Now())) {
+    const bool deletable = kind == Kind::kDelete && row.status == MessageStatus::kDelivered;
+    if (deletable || Repairable(row, kind == Kind::kDelete, store_.Now())) {
       result.outcome = RepairResult::Outcome::kDone;
       Change(kind, seq);
       if (audit != nullptr) Record(kind, *audit, 1);
