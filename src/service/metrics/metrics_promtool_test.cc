@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <regex>
 
 #include "service/metrics/every_event.h"
@@ -108,6 +109,36 @@ TEST(Promtool, WouldFindWrongRules) {
   // Not everything fails whatever the rules say.
   EXPECT_THAT(tested.standard_output + tested.standard_error,
               ::testing::Not(HasSubstr("outbox:processing_time_p95")));
+}
+
+TEST(Promtool, WouldFindWrongFigures) {
+  OUTBOX_REQUIRE_PROGRAM("promtool");
+  const std::string rules = ReadText(kDeploy + "/prometheus/rules.yml");
+  const std::string tests = ReadText(kDeploy + "/prometheus/rules_test.yml");
+  const std::map<std::string, std::pair<std::string, std::string>> mistakes{
+      {"outbox_pending_count",
+       {"max by (table) (outbox_pending)", "sum by (table) (outbox_pending)"}},
+      {"outbox_process_latency_bucket",
+       {"outbox_publish_delay_seconds_bucket", "outbox_dispatch_latency_seconds_bucket"}},
+      {"outbox_process_latency_sum",
+       {"outbox_publish_delay_seconds_sum", "outbox_publish_delay_seconds_count"}},
+      {"outbox_process_latency_count",
+       {"outbox_publish_delay_seconds_count", "outbox_publish_delay_seconds_sum"}},
+      {"outbox_failure_count", {"{reason=~\"retry|rejected\"}", ""}},
+      {"outbox:pending_count",
+       {"max by (table) (outbox_pending)", "min by (table) (outbox_pending)"}},
+      {"outbox:dead_count", {"outbox_dead_messages", "outbox_pending"}},
+      {"outbox:stale_locked_count", {"outbox_stale_locks", "outbox_pending"}}};
+  for (const auto& [figure, change] : mistakes) {
+    const std::string record = "record: " + figure + "\n        expr: ";
+    const std::size_t at = rules.find(record);
+    ASSERT_NE(at, std::string::npos) << figure;
+    const std::size_t end = rules.find('\n', at + record.size());
+    const std::string wrong = Replaced(rules.substr(at, end - at), change.first, change.second);
+    const Finished tested = TestRules(std::string(rules).replace(at, end - at, wrong), tests);
+    EXPECT_NE(tested.exit_code, 0) << figure;
+    EXPECT_THAT(tested.standard_output + tested.standard_error, HasSubstr(figure));
+  }
 }
 
 TEST(Promtool, UnderstandsTheDashboardsQueries) {
