@@ -331,6 +331,8 @@ dead_retention = "0"
                 ->tables.at(1)
                 .settings.cleaner.retention,
             kDurationMax);
+  const Layer flags{{"cleaner.retention", {"forever", {Origin::Kind::kFlag, "--retention"}}}};
+  EXPECT_EQ(LoadText(own, {}, flags)->tables.at(1).settings.relay.retention, kDurationMax);
   for (const char* key : {"retention", "dead_retention", "audit_retention"}) {
     const Status status = LoadText(StrCat("[cleaner]\n", key, " = \"for ever\"\n")).error();
     EXPECT_THAT(status.message(), HasSubstr(StrCat("outboxd.toml:2: cleaner.", key,

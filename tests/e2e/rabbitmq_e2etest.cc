@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "tests/e2e/support/broker_kills.h"
@@ -145,6 +146,49 @@ TEST_F(RabbitMqEndToEnd, OrdersSendsEnvelopesUnlessTheAddressSaysOtherwise) {
   EXPECT_EQ(sent({"--profile", "orders", "--sink", Uri(50) + "&body=plain"}).body, payload);
   EXPECT_EQ(sent({"--profile", "orders", "--body", "plain", "--sink", Uri(50)}).body, payload);
   EXPECT_EQ(sent({"--sink", Uri(50)}).body, payload);
+}
+
+// What is noted of each outcome: attempts, and the seconds until the next; "dead" for the last one.
+std::vector<std::string> WaitsOf(Stage& stage, const Flags& flags, std::size_t outcomes) {
+  SqlConnection& sql = stage.sql();
+  EXPECT_TRUE(sql.Execute("CREATE TABLE waits (n serial, text text)"));
+  EXPECT_TRUE(sql.Execute(StrCat(
+      "CREATE FUNCTION note_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " INSERT INTO public.waits (text) VALUES (NEW.attempts || ': ' || CASE NEW.status"
+      " WHEN 'pending' THEN extract(epoch FROM NEW.available_at - NEW.updated_at)::float8::text"
+      " ELSE NEW.status::text END); RETURN NULL; END $$")))
+      << sql.error();
+  EXPECT_TRUE(sql.Execute(
+      StrCat("CREATE TRIGGER note_wait AFTER UPDATE ON ", kTable,
+             " FOR EACH ROW WHEN (NEW.status <> 'processing' AND OLD.updated_at <> NEW.updated_at)"
+             " EXECUTE FUNCTION note_wait()")))
+      << sql.error();
+  const auto relay = stage.StartRelay("relay", flags);
+  EXPECT_TRUE(WaitFor([&] {
+    // What waits is due now.
+    return sql.Execute(StrCat("UPDATE ", kTable, " SET available_at = now() WHERE status = ",
+                              "'pending' AND available_at > now()")) &&
+           sql.Number("SELECT count(*) FROM waits") >= static_cast<std::int64_t>(outcomes);
+  })) << relay->Errors();
+  return sql.Column(StrCat("SELECT text FROM waits ORDER BY n LIMIT ", std::to_string(outcomes)));
+}
+
+TEST_F(RabbitMqEndToEnd, OrdersAndDomainEventsWaitAsTabled) {
+  using Waits = std::vector<std::string>;
+  const std::string sink = Uri(50) + "&mandatory=true";
+  const NewMessage unbound{.topic = "family.invitation.created.v1", .payload = "{}"};
+  {
+    OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
+    Enqueue(*stage, unbound);
+    EXPECT_EQ(WaitsOf(*stage, {"--profile", "orders", "--sink", sink}, 6),
+              (Waits{"1: 1", "2: 2", "3: 4", "4: 8", "5: 16", "6: dead"}));
+  }
+  OUTBOX_MAKE_STAGE(stage, Dialect::kPostgres);
+  Enqueue(*stage, unbound);
+  EXPECT_EQ(WaitsOf(*stage,
+                    {"--profile", "domain-events", "--poll-interval", "100ms", "--sink", sink}, 10),
+            (Waits{"1: 1", "2: 2", "3: 5", "4: 15", "5: 60", "6: 300", "7: 900", "8: 900", "9: 900",
+                   "10: 900"}));
 }
 
 TEST_F(RabbitMqEndToEnd, DomainEventsPublishesWhatNobodyBinds) {
