@@ -408,6 +408,25 @@ TEST_P(SplitSuite, ASuccessThatDecidesIsMadeUpForWhileOthersAreOpen) {
   EXPECT_EQ(StatusOf(id), MessageStatus::kDelivered);
 }
 
+TEST_P(SplitSuite, ADeliveredMessageWithOpenDeliveriesIsNotDeleted) {
+  const Uuid id = Enqueue(Event());
+  const auto splitter = OpenSplit({.completion = Completion::kAny});
+  Split(*splitter, ToBoth());
+  Deliver(*OpenFor("rabbit", Completion::kAny));
+  ASSERT_EQ(StatusOf(id), MessageStatus::kDelivered);
+
+  const auto inspect = fixture().backend()->OpenInspect(fixture().table(), Soon());
+  ASSERT_OK(inspect);
+  using Outcome = store::RepairResult::Outcome;
+  const auto outcome = [&] {
+    const auto result = (*inspect)->DeleteOne(store::Scope::All(), id, nullptr, Soon());
+    return result.ok() ? result->outcome : Outcome::kNotFound;
+  };
+  EXPECT_EQ(outcome(), Outcome::kRefused) << "hook is still to get it";
+  EXPECT_THAT(Deliver(*OpenFor("hook", Completion::kAny)), SizeIs(1));
+  EXPECT_EQ(outcome(), Outcome::kDone);
+}
+
 TEST_P(SplitSuite, ADroppedMessageTakesItsDeliveriesAlong) {
   const Uuid id = fixture().Enqueue({Keyed("0"), Keyed("1")}).front();
   const auto splitter = OpenSplit({.unrouted = message::Unrouted::kDrop, .keep_delivered = false});

@@ -1,4 +1,5 @@
--- Deletes one message that nobody is delivering: any but one whose lease runs. Tells how it was found.
+-- Deletes one message that nobody is delivering: no lease on it runs, and one that is delivered has no
+-- delivery to another sink open. Tells how it was found.
 --
 -- $1 id, $2 tenant (null does not limit)
 -- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
@@ -8,10 +9,13 @@ WITH found AS (
   SELECT status, locked_until FROM {{table}}
   WHERE id = $1::uuid AND ($2::uuid IS NULL OR (tenant_id = $2) IS TRUE)
 ), target AS MATERIALIZED (
-  SELECT ctid FROM {{table}}
+  SELECT ctid FROM {{table}} AS m
   WHERE id = $1 AND ($2 IS NULL OR (tenant_id = $2) IS TRUE)
-    AND (status IN ('pending', 'dead', 'delivered')
-      OR (status = 'processing' AND locked_until < now()))
+    AND (status IN ('pending', 'dead')
+      OR (status = 'processing' AND locked_until < now())
+      OR (status = 'delivered' AND NOT EXISTS (
+        SELECT FROM {{delivery}} AS d
+        WHERE d.id = m.id AND d.status IN ('pending', 'processing'))))
   FOR UPDATE SKIP LOCKED
 ), changed AS (
   DELETE FROM {{table}} AS m

@@ -1,4 +1,7 @@
--- Removes a message that nobody is delivering: any but one whose lease runs. ?1 seq.
--- Index: the primary key.
-DELETE FROM {{table}} WHERE seq = ?1 AND (status IN ('pending', 'dead', 'delivered')
-  OR (status = 'processing' AND locked_until <= {{now}}));
+-- Removes a message that nobody is delivering: no lease on it runs, and one that is delivered has no
+-- delivery to another sink open. ?1 seq.
+-- Index: the primary keys.
+DELETE FROM {{table}} AS m WHERE seq = ?1 AND (status IN ('pending', 'dead')
+  OR (status = 'processing' AND locked_until <= {{now}})
+  OR (status = 'delivered' AND NOT EXISTS (
+    SELECT 1 FROM {{delivery}} AS d WHERE d.seq = m.seq AND d.status IN ('pending', 'processing'))));

@@ -17,13 +17,12 @@ std::string TextOrNull(std::string_view text) {
   return text.empty() ? "null" : base::JsonQuote(text);
 }
 
-// Attempts that have failed, each of which asked for a retry. One under way has not failed, nor has
-// the one that delivered; the last failure of a dead message asked for none.
+// How many attempts failed and were followed by a retry. The last attempt is one of them only while
+// the message waits: otherwise it is under way, or it delivered the message, or the message died.
 int RetryCount(const store::StoredMessage& stored, std::optional<int> retries_max) {
-  const bool failed =
-      stored.status == MessageStatus::kPending || stored.status == MessageStatus::kDead;
-  const int failures = std::max(0, stored.message.attempt - (failed ? 0 : 1));
-  return retries_max ? std::min(failures, *retries_max) : failures;
+  const bool waits = stored.status == MessageStatus::kPending;
+  const int retries = std::max(0, stored.message.attempt - (waits ? 0 : 1));
+  return retries_max ? std::min(retries, *retries_max) : retries;
 }
 
 // A dead message stands as its last attempt left it.

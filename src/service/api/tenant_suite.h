@@ -60,6 +60,9 @@ TEST_P(TenantApiSuite, CountsTheRetryThatAnEntryWaitsFor) {
   EXPECT_EQ(dead.at("processed_at"), dead.at("updated_at")) << "when it died";
   EXPECT_LT(dead.at("created_at"), dead.at("updated_at"));
   EXPECT_EQ(dead.at("last_error"), "the sink said no");
+  const Uuid refused = Make(Made::kPending, notes_, kAnn);
+  Bring(notes_, {refused}, Made::kDead);
+  EXPECT_EQ(GetJson(NotePath(refused), ann).at("retry_count"), 0) << "it was not tried again";
 
   // An attempt under way is no retry yet, or the retry that it is.
   const Uuid other = Make(Made::kProcessing, notes_, kAnn);
