@@ -15,12 +15,12 @@ constexpr std::size_t kHistoryRowsQuick = 300'000;
 constexpr int kRounds = 3;
 
 constexpr std::array kScenarios{
-    Scenario{"enqueue", EnqueueCost},   Scenario{"functions", EnqueueFunction},
-    Scenario{"drain", DrainRate},       Scenario{"peers", Peers},
-    Scenario{"flow", Flow},             Scenario{"pinned", PinnedSnapshot},
-    Scenario{"latency", Latency},       Scenario{"idle", IdleCost},
-    Scenario{"history", LongHistory},   Scenario{"sinks", SinkRate},
-    Scenario{"fanout", FanOut},         Scenario{"attempts", AttemptCost},
+    Scenario{"enqueue", EnqueueCost}, Scenario{"functions", EnqueueFunction},
+    Scenario{"drain", DrainRate},     Scenario{"peers", Peers},
+    Scenario{"flow", Flow},           Scenario{"pinned", PinnedSnapshot},
+    Scenario{"latency", Latency},     Scenario{"idle", IdleCost},
+    Scenario{"history", LongHistory}, Scenario{"sinks", SinkRate},
+    Scenario{"fanout", FanOut},       Scenario{"attempts", AttemptCost},
 };
 
 }  // namespace

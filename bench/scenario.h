@@ -78,7 +78,8 @@ Status FanOut(Run& run);
 Status AttemptCost(Run& run);
 // The drain against rival systems on the same server.
 Status Peers(Run& run);
-// Producers and a consumer at once, at a bounded depth: rate, latency and cost, beside rival queues.
+// Producers and a consumer at once, at a bounded depth: rate, latency and cost, beside rival
+// queues.
 Status Flow(Run& run);
 
 }  // namespace outbox::bench
