@@ -18,6 +18,7 @@
 #include "cli/standard_streams.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
+#include "cli/wrap.h"
 #include "message/message_line.h"
 #include "message/validate.h"
 
@@ -112,8 +113,8 @@ Status EnqueueOne(const EnqueueFlags& options, store::Session& session) {
                      .Finish()
               << '\n';
   } else {
-    std::cout << (enqueued.already_enqueued ? "already enqueued " : "enqueued ")
-              << enqueued.id.ToString() << " (seq " << enqueued.seq << ")\n";
+    PrintLine(StrCat(enqueued.already_enqueued ? "already enqueued " : "enqueued ",
+                     enqueued.id.ToString(), " (seq ", enqueued.seq, ")"));
   }
   return Status::Ok();
 }
@@ -155,11 +156,11 @@ class BulkEnqueue {
                        .Finish()
                 << '\n';
     } else {
-      std::cout << "enqueued " << Plural(enqueued_, "message");
+      std::string line = StrCat("enqueued ", Plural(enqueued_, "message"));
       if (already_enqueued_ > 0)
-        std::cout << ", " << FormatCount(already_enqueued_) << " already there";
-      if (refused_ > 0) std::cout << ", " << FormatCount(refused_) << " refused";
-      std::cout << '\n';
+        line += StrCat(", ", FormatCount(already_enqueued_), " already there");
+      if (refused_ > 0) line += StrCat(", ", FormatCount(refused_), " refused");
+      PrintLine(line);
     }
   }
 
@@ -176,8 +177,8 @@ class BulkEnqueue {
     }
     ++refused_in_batch_;
     if (++refused_ <= kRefusedShownMax) {
-      std::cerr << "line " << line_number_ << ": "
-                << Harmless(base::CleanError(status.message(), 512)) << '\n';
+      PrintNote(
+          StrCat("line ", line_number_, ": ", Harmless(base::CleanError(status.message(), 512))));
     }
   }
 

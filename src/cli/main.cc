@@ -29,20 +29,15 @@ constexpr int kUsage = 2;
 // Room for every problem of a configuration file.
 constexpr std::size_t kErrorBytesMax = 64 * 1024;
 
-// Broken between words where a person reads it, in one line elsewhere.
-std::string FitTerminal(const std::string& line) {
-  const std::size_t width = TerminalWidth(STDERR_FILENO);
-  return (width == 0 ? line : base::Join(WrapLines(line, width), "\n")) + "\n";
-}
-
 void PrintError(std::string_view message, std::string_view hint) {
   // Each line for itself: cleaning replaces control characters, line breaks among them.
   std::string text;
   for (const std::string& line : base::Split(base::StrCat("outboxd: ", message), '\n')) {
-    text += FitTerminal(Harmless(base::CleanText(line, kErrorBytesMax)));
+    text += FitTerminal(Harmless(base::CleanText(line, kErrorBytesMax)), STDERR_FILENO);
   }
   if (!hint.empty()) {
-    text += FitTerminal(base::StrCat("hint: ", Harmless(base::CleanText(hint, kErrorBytesMax))));
+    text += FitTerminal(base::StrCat("hint: ", Harmless(base::CleanText(hint, kErrorBytesMax))),
+                        STDERR_FILENO);
   }
   std::fputs(text.c_str(), stderr);
 }

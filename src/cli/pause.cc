@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/flags.h"
+#include "cli/wrap.h"
 #include "store/control_store.h"
 
 namespace outbox::cli {
@@ -79,10 +80,10 @@ Status Turn(const PauseFlags& options, bool pause) {
   }
   const std::string what = options.sink.empty() ? table : StrCat(table, "/", options.sink);
   if (changed == 0) {
-    std::cout << what << (pause ? " was paused already\n" : " was not paused\n");
+    PrintLine(StrCat(what, pause ? " was paused already" : " was not paused"));
   } else {
-    std::cout << what << (pause ? " is paused" : " goes on")
-              << ": every relay knows within its heartbeat\n";
+    PrintLine(StrCat(what, pause ? " is paused" : " goes on",
+                     ": every relay knows within its heartbeat"));
   }
   return Status::Ok();
 }

@@ -37,9 +37,13 @@ void Progress::Update(std::uint64_t done, const std::string& note) {
   if (!visible_ || now < next_) return;
   next_ = now + kRedraw;
   drawn_ = true;
-  const std::string line =
-      base::StrCat("\r\x1b[K", label_, " ", total_ ? Bar(done, *total_) : "", "  ", note);
-  std::fputs(line.c_str(), stderr);
+  // A line that goes on in the next one could not be drawn over.
+  const std::size_t width = TerminalWidth(STDERR_FILENO);
+  std::string line = base::StrCat(label_, " ", total_ ? Bar(done, *total_) : "", "  ", note);
+  if (width != 0 && DisplayWidth(line) >= width) line = base::StrCat(label_, "  ", note);
+  std::string_view shown = line;
+  while (width != 0 && DisplayWidth(shown) >= width && !shown.empty()) shown = WithoutLast(shown);
+  std::fputs(base::StrCat("\r\x1b[K", shown).c_str(), stderr);
   std::fflush(stderr);
 }
 

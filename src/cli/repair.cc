@@ -16,6 +16,7 @@
 #include "cli/status_style.h"
 #include "cli/table.h"
 #include "cli/when.h"
+#include "cli/wrap.h"
 
 namespace outbox::cli {
 namespace {
@@ -88,7 +89,7 @@ Status ShowTargets(store::InspectStore& store, const store::RepairTarget& target
   }
   if (!table.empty()) std::cerr << table.For(STDERR_FILENO);
   if (target.ids.size() > kShownMax) {
-    std::cerr << "and " << target.ids.size() - kShownMax << " more\n";
+    PrintNote(StrCat("and ", target.ids.size() - kShownMax, " more"));
   }
   return Status::Ok();
 }
@@ -155,10 +156,9 @@ void PrintOutcome(const Repair& repair, const RepairOptions& options, const std:
                      .Finish()
               << '\n';
   } else if (options.dry_run) {
-    std::cout << Plural(matched, "message") << " of " << table << " would be " << repair.done
-              << '\n';
+    PrintLine(StrCat(Plural(matched, "message"), " of ", table, " would be ", repair.done));
   } else {
-    std::cout << Plural(changed, "message") << " of " << table << " " << repair.done << '\n';
+    PrintLine(StrCat(Plural(changed, "message"), " of ", table, " ", repair.done));
   }
 }
 

@@ -1,8 +1,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -11,6 +13,7 @@
 #include "cli/format.h"
 #include "cli/status_style.h"
 #include "cli/timeline.h"
+#include "cli/wrap.h"
 #include "store/message_json.h"
 
 namespace outbox::cli {
@@ -23,10 +26,36 @@ struct ShowFlags {
   bool json = false;
 };
 
+constexpr std::size_t kNameWidth = 15;
+constexpr std::size_t kBesideMin = 40;  // columns for a value beside its name
 constexpr std::size_t kValueBytesMax = std::size_t{4} << 20;
 
 std::string When(Timestamp at) {
   return base::StrCat(base::FormatTimestamp(at), " (", FormatAge(at, Now()), ")");
+}
+
+// A value beside its name where there is room; below it, and indented, on a narrow terminal.
+void PrintField(std::string_view name, const std::string& value, Style style, bool colour) {
+  const std::string padded = base::StrCat(name, std::string(kNameWidth - name.size(), ' '));
+  const std::size_t width = TerminalWidth(STDOUT_FILENO);
+  std::vector<std::string> lines = base::Split(value, '\n');
+  const bool fits = std::ranges::all_of(lines, [&](const std::string& line) {
+    return width == 0 || kNameWidth + DisplayWidth(line) <= width;
+  });
+  if (fits) {
+    std::cout << Styled(padded, Style::kDim, colour) << Styled(value, style, colour) << '\n';
+    return;
+  }
+  const bool beside = width >= kNameWidth + kBesideMin;
+  const std::string indent(beside ? kNameWidth : 2, ' ');
+  std::cout << Styled(beside ? padded : std::string(name) + "\n", Style::kDim, colour);
+  bool first = beside;
+  for (const std::string& line : lines) {
+    for (const std::string& part : BreakLines(line, width - std::min(width / 2, indent.size()))) {
+      std::cout << (std::exchange(first, false) ? "" : indent) << Styled(part, style, colour)
+                << '\n';
+    }
+  }
 }
 
 void PrintFields(const store::StoredMessage& stored) {
@@ -34,9 +63,7 @@ void PrintFields(const store::StoredMessage& stored) {
   const auto line = [&](std::string_view name, std::string_view value, Style style,
                         std::string_view keep = {}) {
     if (value.empty()) return;
-    const std::string padded = base::StrCat(name, std::string(15 - name.size(), ' '));
-    std::cout << Styled(padded, Style::kDim, colour) << Styled(Harmless(value, keep), style, colour)
-              << '\n';
+    PrintField(name, Harmless(value, keep), style, colour);
   };
   const auto field = [&](std::string_view name, std::string_view value) {
     line(name, value, Style::kPlain);

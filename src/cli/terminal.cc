@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "cli/wrap.h"
 
 namespace outbox::cli {
 namespace {
@@ -132,7 +133,9 @@ std::string_view WithoutLast(std::string_view text) noexcept {
 }
 
 bool Confirm(std::string_view question) {
-  std::cerr << question << " [y/N] " << std::flush;
+  std::string asked = FitTerminal(base::StrCat(question, " [y/N]"), STDERR_FILENO);
+  asked.back() = ' ';
+  std::cerr << asked << std::flush;
   std::string answer;
   if (!std::getline(std::cin, answer)) {
     std::cerr << '\n';

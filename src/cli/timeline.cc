@@ -11,6 +11,9 @@ namespace {
 
 using store::AttemptResult;
 
+// To the millisecond, which leaves room for the rest.
+std::string TimeOf(Timestamp at) { return base::FormatTimestamp(at).erase(23, 3); }
+
 std::string EventOf(const store::Attempt& attempt) {
   const std::string name = base::StrCat("attempt ", attempt.attempt, ": ");
   if (attempt.result == AttemptResult::kNoOutcome) return name + "no outcome";
@@ -49,15 +52,15 @@ std::string TookOf(const store::Attempt& attempt) {
 }  // namespace
 
 Table Timeline(const store::StoredMessage& stored, std::span<const store::Attempt> attempts) {
-  Table table({{.title = "TIME"},
+  Table table({{.title = "TIME", .leave_out = 1},
                {.title = "EVENT"},
-               {.title = "TOOK", .right = true, .leave_out = 2},
-               {.title = "SINK", .cut = true, .leave_out = 1},
+               {.title = "TOOK", .right = true, .leave_out = 3},
+               {.title = "SINK", .cut = true, .leave_out = 2},
                {.title = "WORKER", .cut = true, .leave_out = 4},
-               {.title = "ERROR", .cut = true, .width_least = 12, .leave_out = 3}});
+               {.title = "ERROR", .cut = true, .width_least = 16}});
   if (attempts.empty()) return table;
-  table.Add({base::FormatTimestamp(stored.message.created_at), std::string("enqueued"),
-             std::string(), std::string(), std::string(), std::string()});
+  table.Add({TimeOf(stored.message.created_at), std::string("enqueued"), std::string(),
+             std::string(), std::string(), std::string()});
   if (attempts.size() == store::kAttemptsShownMax) {
     table.Add({std::string("…"), std::string("earlier attempts are not shown"), std::string(),
                std::string(), std::string(), std::string()});
@@ -65,7 +68,7 @@ Table Timeline(const store::StoredMessage& stored, std::span<const store::Attemp
   std::vector<store::Attempt> ordered(attempts.begin(), attempts.end());
   std::ranges::stable_sort(ordered, {}, &store::Attempt::started_at);
   for (const store::Attempt& attempt : ordered) {
-    table.Add({base::FormatTimestamp(attempt.started_at),
+    table.Add({TimeOf(attempt.started_at),
                {EventOf(attempt), StyleOfResult(attempt.result)},
                TookOf(attempt),
                attempt.destination,

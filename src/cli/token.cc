@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/when.h"
+#include "cli/wrap.h"
 #include "service/auth/mint.h"
 #include "service/auth/secret.h"
 
@@ -43,7 +44,7 @@ Status MakeSecret(const TokenFlags& flags) {
   if (flags.json) {
     std::cout << base::JsonObject().Add("secret_file", flags.new_secret).Finish() << '\n';
   } else {
-    std::cerr << "wrote a new secret to " << flags.new_secret << '\n';
+    PrintNote(base::StrCat("wrote a new secret to ", flags.new_secret));
   }
   return Status::Ok();
 }

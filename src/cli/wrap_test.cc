@@ -14,9 +14,19 @@ TEST(Wrap, BreaksBetweenWords) {
   EXPECT_THAT(WrapLines("", 8), ElementsAre(""));
 }
 
-TEST(Wrap, BreaksLongWordsAfterCommasOnly) {
+TEST(Wrap, BreaksLongWordsAtPunctuationOnly) {
   EXPECT_THAT(WrapLines("of {alpha,beta,gamma}", 10), ElementsAre("of {alpha,", "beta,", "gamma}"));
+  EXPECT_THAT(WrapLines("http://HOST[:PORT]/PATH", 12), ElementsAre("http://HOST", "[:PORT]/PATH"));
+  EXPECT_THAT(WrapLines("<module>.<event>", 9), ElementsAre("<module>.", "<event>"));
   EXPECT_THAT(WrapLines("a-very-long-word x", 8), ElementsAre("a-very-long-word", "x"));
+}
+
+TEST(Wrap, BreaksAnythingWhereAskedTo) {
+  EXPECT_THAT(BreakLines("one 0123456789abcdef two", 8),
+              ElementsAre("one", "01234567", "89abcdef", "two"));
+  EXPECT_THAT(BreakLines("größegröße", 4), ElementsAre("größ", "egrö", "ße"));
+  EXPECT_THAT(BreakLines("世界世", 5), ElementsAre("世界", "世"));
+  EXPECT_THAT(BreakLines("", 8), ElementsAre(""));
 }
 
 TEST(Wrap, SetsExplanationsBesideNames) {
