@@ -1,5 +1,7 @@
 #include "cli/flags.h"
 
+#include <iostream>
+
 namespace outbox::cli {
 
 void AddDatabaseFlag(CLI::App& command, std::string& database) {
@@ -13,6 +15,17 @@ CLI::Option* AddTableFlag(CLI::App& command, std::string& table, const std::stri
 
 void AddJsonFlag(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Write JSON for programs");
+}
+
+void AddJsonFlags(CLI::App& command, JsonFlags& flags) {
+  auto* json = command.add_flag("--json", flags.json, "Write JSON for programs: one object");
+  command.add_flag("--jsonl", flags.jsonl, "Write JSON lines for programs: one object each")
+      ->excludes(json);
+}
+
+bool WriteJsonLine(const std::string& json) {
+  std::cout << json << '\n' << std::flush;
+  return std::cout.good();
 }
 
 }  // namespace outbox::cli

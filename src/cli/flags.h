@@ -13,4 +13,18 @@ CLI::Option* AddTableFlag(CLI::App& command, std::string& table, const std::stri
 // --json
 void AddJsonFlag(CLI::App& command, bool& json);
 
+// --json and --jsonl, of which there may be one. The lines of --jsonl are the elements of the list
+// that --json writes, each written as soon as it is known.
+struct JsonFlags {
+  bool json = false;
+  bool jsonl = false;
+
+  bool any() const noexcept { return json || jsonl; }
+};
+void AddJsonFlags(CLI::App& command, JsonFlags& flags);
+
+// Writes one line of --jsonl. False when nobody reads them any more, or they cannot be written:
+// stop then, main tells which.
+bool WriteJsonLine(const std::string& json);
+
 }  // namespace outbox::cli

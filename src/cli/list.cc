@@ -1,10 +1,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "base/json_object.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/fill_page.h"
@@ -13,6 +16,7 @@
 #include "cli/status_style.h"
 #include "cli/table.h"
 #include "cli/when.h"
+#include "cli/wrap.h"
 #include "store/message_json.h"
 
 namespace outbox::cli {
@@ -26,8 +30,12 @@ struct ListFlags {
   std::string since;
   std::string until;
   store::ListFilter filter;
-  bool json = false;
+  bool limited = false;  // --limit is given
+  JsonFlags output;
 };
+
+// Rows that --jsonl reads at a time.
+constexpr std::size_t kPageRows = 1000;
 
 Result<store::Scope> MakeScope(const ListFlags& options) {
   if (options.tenant_id.empty()) return store::Scope::All();
@@ -52,6 +60,13 @@ void PrintJson(const store::ListPage& page) {
                    .AddUnlessEmpty("next", page.next)
                    .Finish()
             << '\n';
+}
+
+// Where to go on, if there is more.
+void PrintNext(const std::string& next, bool whole) {
+  if (next.empty()) return;
+  PrintNote(base::StrCat(whole ? "more" : "a part of the table was searched; search on",
+                         ": --after ", next));
 }
 
 void PrintTable(const FilledPage& filled) {
@@ -83,9 +98,24 @@ void PrintTable(const FilledPage& filled) {
   } else if (filled.whole) {
     std::cout << "no messages\n";
   }
-  if (page.next.empty()) return;
-  std::cerr << (filled.whole ? "more" : "a part of the table was searched; search on")
-            << ": --after " << page.next << '\n';
+  PrintNext(page.next, filled.whole);
+}
+
+// Everything from filter.after on, or filter.limit rows of it, a page at a time.
+Status StreamJson(store::InspectStore& store, const store::Scope& scope, store::ListFilter filter,
+                  std::optional<std::size_t> left) {
+  do {
+    filter.limit = std::min(kPageRows, left.value_or(kPageRows));
+    OUTBOX_ASSIGN_OR_RETURN(const store::ListPage page,
+                            store.List(scope, filter, CommandDeadline()));
+    for (const store::StoredMessage& row : page.rows) std::cout << ToJson(row, false) << '\n';
+    if (left) *left -= page.rows.size();
+    filter.after = page.next;
+    // Who reads no more, as head does, has seen enough.
+    if (!std::cout.flush()) return Status::Ok();
+  } while (!filter.after.empty() && left != 0);
+  PrintNext(filter.after, true);
+  return Status::Ok();
 }
 
 Status Run(const ListFlags& options) {
@@ -95,8 +125,12 @@ Status Run(const ListFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(options.database));
   OUTBOX_ASSIGN_OR_RETURN(const std::string table, TableToLookAt(*backend, options.table));
   OUTBOX_ASSIGN_OR_RETURN(const auto store, backend->OpenInspect(table, CommandDeadline()));
+  if (options.output.jsonl) {
+    return StreamJson(*store, scope, filter,
+                      options.limited ? std::optional(filter.limit) : std::nullopt);
+  }
   OUTBOX_ASSIGN_OR_RETURN(const auto filled, FillPage(*store, scope, filter, CommandDeadline()));
-  options.json ? PrintJson(filled.page) : PrintTable(filled);
+  options.output.json ? PrintJson(filled.page) : PrintTable(filled);
   return Status::Ok();
 }
 
@@ -126,12 +160,15 @@ void AddList(CLI::App& app, Action& action) {
       command->add_option("--aggregate-id", options->filter.aggregate_id, "With --aggregate-type");
   type->needs(id);
   id->needs(type);
-  command->add_option("--limit", options->filter.limit, "Messages a page")
-      ->check(CLI::Range(std::size_t{1}, store::kListLimitMax))
-      ->capture_default_str();
+  auto* limit = command->add_option("--limit", options->filter.limit,
+                                    "Messages a page; with --jsonl, at most");
+  limit->check(CLI::Range(std::size_t{1}, store::kListLimitMax))->capture_default_str();
   command->add_option("--after", options->filter.after, "The page after this one");
-  AddJsonFlag(*command, options->json);
-  command->callback([&action, options] { action = [options] { return Run(*options); }; });
+  AddJsonFlags(*command, options->output);
+  command->callback([&action, limit, options] {
+    options->limited = limit->count() > 0;
+    action = [options] { return Run(*options); };
+  });
 }
 
 }  // namespace outbox::cli

@@ -11,6 +11,7 @@
 #include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/table.h"
+#include "cli/wrap.h"
 #include "store/schema_check.h"
 
 namespace outbox::cli {
@@ -29,7 +30,7 @@ struct MigrateFlags {
   bool discard_undelivered = false;
   bool yes = false;
   bool allow_remote = false;
-  bool json = false;
+  JsonFlags output;  // --jsonl: of status only
 };
 
 store::MigrateOptions ForTable(const MigrateFlags& options, const std::string& table) {
@@ -53,11 +54,11 @@ std::string NumbersJson(const std::vector<int>& numbers) {
 void PrintNumbers(const std::string& table, std::string_view verb,
                   const std::vector<int>& numbers) {
   for (const int number : numbers) {
-    std::cout << table << ": " << verb << " migration " << number << '\n';
+    PrintLine(base::StrCat(table, ": ", verb, " migration ", number));
   }
 }
 
-void PrintNothing(const std::string& table) { std::cout << table << ": nothing to do\n"; }
+void PrintNothing(const std::string& table) { PrintLine(base::StrCat(table, ": nothing to do")); }
 
 std::string SwitchesJson(const std::vector<store::Switch>& switches) {
   base::JsonObject json;
@@ -76,8 +77,8 @@ std::string UpJson(const std::string& table, const store::Migrated& done) {
 void PrintUp(const std::string& table, const store::Migrated& done) {
   PrintNumbers(table, "applied", done.applied);
   for (const store::Switch& each : done.switched) {
-    std::cout << table << ": " << base::Join(base::Split(each.name, '_'), " ") << ": " << each.value
-              << '\n';
+    PrintLine(
+        base::StrCat(table, ": ", base::Join(base::Split(each.name, '_'), " "), ": ", each.value));
   }
   if (done.applied.empty() && done.switched.empty()) PrintNothing(table);
 }
@@ -107,7 +108,7 @@ Status ForEachTable(const MigrateFlags& options, Step step) {
     if (!status.ok()) break;
     done.push_back(std::move(json).value());
   }
-  if (options.json && !done.empty()) PrintTablesJson(done);
+  if (options.output.json && !done.empty()) PrintTablesJson(done);
   return status;
 }
 
@@ -116,7 +117,7 @@ Status Up(const MigrateFlags& options, store::Backend& backend) {
   return ForEachTable(options, [&](const std::string& table) -> Result<std::string> {
     OUTBOX_ASSIGN_OR_RETURN(const auto done,
                             migrator->Up(ForTable(options, table), CommandDeadline()));
-    if (!options.json) PrintUp(table, done);
+    if (!options.output.json) PrintUp(table, done);
     return UpJson(table, done);
   });
 }
@@ -138,7 +139,7 @@ Status Down(const MigrateFlags& options, store::Backend& backend) {
   return ForEachTable(options, [&](const std::string& table) -> Result<std::string> {
     OUTBOX_ASSIGN_OR_RETURN(const auto numbers,
                             migrator->Down(ForTable(options, table), CommandDeadline()));
-    if (!options.json) PrintDown(table, numbers);
+    if (!options.output.json) PrintDown(table, numbers);
     return DownJson(table, numbers);
   });
 }
@@ -164,9 +165,9 @@ Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
     OUTBOX_ASSIGN_OR_RETURN(tables, migrator->Tables(CommandDeadline()));
   }
   Table shown({{.title = "TABLE", .cut = true, .width_least = 16},
-               {.title = "VERSION", .right = true},
-               {.title = "LATEST", .right = true},
-               {.title = "STATE"},
+               {.title = "VERSION", .brief = "VER.", .right = true},
+               {.title = "LATEST", .right = true, .leave_out = 4},
+               {.title = "STATE", .cut = true, .width_least = 14},
                {.title = "TOPICS", .leave_out = 3},
                {.title = "NOTIFY", .leave_out = 1},
                {.title = "ISOLATION", .leave_out = 2}});
@@ -181,6 +182,7 @@ Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
                        .Add("state", StateOf(schema))
                        .AddRaw("switches", SwitchesJson(schema.switches))
                        .Finish());
+    if (options.output.jsonl && !WriteJsonLine(json.back())) return Status::Ok();
     const bool current = schema.exists && schema.version == schema.version_latest;
     shown.Add({{table},
                {std::to_string(schema.version)},
@@ -190,9 +192,9 @@ Status PrintStatus(const MigrateFlags& options, store::Backend& backend) {
                {ValueOf(schema, "notify")},
                {ValueOf(schema, "tenant_isolation")}});
   }
-  if (options.json) {
+  if (options.output.json) {
     PrintTablesJson(json);
-  } else {
+  } else if (!options.output.jsonl) {
     std::cout << shown.For(STDOUT_FILENO);
   }
   return Status::Ok();
@@ -204,7 +206,7 @@ Status Print(const MigrateFlags& options, store::Backend& backend) {
   return ForEachTable(options, [&](const std::string& table) -> Result<std::string> {
     OUTBOX_ASSIGN_OR_RETURN(const std::string sql,
                             backend.PrintMigration(ForTable(options, table), print));
-    if (!options.json) std::cout << sql << (sql.ends_with('\n') ? "" : "\n");
+    if (!options.output.json) std::cout << sql << (sql.ends_with('\n') ? "" : "\n");
     return base::JsonObject().Add("table", table).Add("sql", sql).Finish();
   });
 }
@@ -230,7 +232,11 @@ StepCommand AddStep(CLI::App& parent, Action& action, const std::string& name,
   AddDatabaseFlag(*command, options->database);
   auto* table = command->add_option("--table", options->tables, "Outbox table; may be repeated");
   if (name != "status") table->required();
-  AddJsonFlag(*command, options->json);
+  if (name == "status") {
+    AddJsonFlags(*command, options->output);
+  } else {
+    AddJsonFlag(*command, options->output.json);
+  }
   command->callback([&action, options, step] {
     action = [options, step] { return WithDatabase(*options, step); };
   });

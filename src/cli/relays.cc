@@ -11,6 +11,7 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/table.h"
+#include "cli/wrap.h"
 #include "store/control_json.h"
 
 namespace outbox::cli {
@@ -18,7 +19,7 @@ namespace {
 
 struct RelaysFlags {
   std::string database;
-  bool json = false;
+  JsonFlags output;
 };
 
 std::vector<Cell> ToRelayRow(const store::ListedRelay& listed, const store::RelayPause* pause) {
@@ -56,13 +57,12 @@ void PrintRelays(const std::vector<store::ListedRelay>& relays,
   } else {
     std::cout << shown.For(STDOUT_FILENO);
   }
-  std::ostream& notes = IsTerminal(STDOUT_FILENO) ? std::cout : std::cerr;
+  const auto print = IsTerminal(STDOUT_FILENO) ? PrintLine : PrintNote;
   for (const store::RelayPause& pause : pauses) {
-    notes << "paused: "
-          << Harmless(base::StrCat(pause.table, pause.sink.empty() ? "" : "/", pause.sink,
-                                   " since ", base::FormatTimestamp(pause.since), " by ", pause.by,
-                                   pause.reason.empty() ? "" : ": ", pause.reason))
-          << '\n';
+    print(base::StrCat("paused: ", Harmless(base::StrCat(
+                                       pause.table, pause.sink.empty() ? "" : "/", pause.sink,
+                                       " since ", base::FormatTimestamp(pause.since), " by ",
+                                       pause.by, pause.reason.empty() ? "" : ": ", pause.reason))));
   }
 }
 
@@ -71,7 +71,7 @@ Status RunRelays(const RelaysFlags& options) {
   const auto control = backend->OpenControl();
   OUTBOX_ASSIGN_OR_RETURN(const auto relays, control->Relays(CommandDeadline()));
   OUTBOX_ASSIGN_OR_RETURN(const auto pauses, control->Pauses(CommandDeadline()));
-  if (!options.json) {
+  if (!options.output.any()) {
     PrintRelays(relays, pauses);
     return Status::Ok();
   }
@@ -79,7 +79,9 @@ Status RunRelays(const RelaysFlags& options) {
   for (const store::ListedRelay& listed : relays) {
     relays_json.push_back(
         ToJson(listed, store::FindPause(pauses, listed.relay.table, listed.relay.sink)));
+    if (options.output.jsonl && !WriteJsonLine(relays_json.back())) break;
   }
+  if (options.output.jsonl) return Status::Ok();
   for (const store::RelayPause& pause : pauses) pauses_json.push_back(ToJson(pause));
   std::cout << base::JsonObject()
                    .AddRaw("relays", base::JsonArray(relays_json))
@@ -96,7 +98,7 @@ void AddRelays(CLI::App& app, Action& action) {
       app.add_subcommand("relays", "List the relays of all processes, and what is paused");
   auto options = std::make_shared<RelaysFlags>();
   AddDatabaseFlag(*command, options->database);
-  AddJsonFlag(*command, options->json);
+  AddJsonFlags(*command, options->output);
   command->callback([&action, options] { action = [options] { return RunRelays(*options); }; });
 }
 

@@ -36,7 +36,7 @@ struct SinkTestFlags {
   std::string uri;
   std::string topic = "outboxd.sink.test.v1";
   std::string timeout = "15s";
-  bool json = false;
+  JsonFlags output;
   bool yes = false;
 };
 
@@ -45,8 +45,12 @@ enum class StepEnd { kOk, kAway, kFailed };
 // The steps of a test, told as they end. What made the test fail is left to the error that ends it.
 class Steps {
  public:
-  explicit Steps(bool json)
-      : json_(json), colour_(UseColour(STDOUT_FILENO)), room_(Room(TerminalWidth(STDOUT_FILENO))) {}
+  explicit Steps(const JsonFlags& output)
+      : json_(output.any()),
+        by_line_(output.jsonl),
+        colour_(UseColour(STDOUT_FILENO)),
+        below_(IsNarrow(TerminalWidth(STDOUT_FILENO))),
+        room_(Room(TerminalWidth(STDOUT_FILENO))) {}
 
   void Add(std::string_view name, StepEnd end, const std::string& detail,
            steady_clock::duration took) {
@@ -60,16 +64,20 @@ class Steps {
                            .AddUnlessEmpty("detail", detail)
                            .AddRaw("ms", base::JsonNumber(ms))
                            .Finish());
+      if (by_line_) (void)WriteJsonLine(steps_.back());
       return;
     }
     char time[32];
     std::snprintf(time, sizeof time, "%9.2f ms", ms);
     const std::string padded =
         base::StrCat(name, std::string(9 - std::min<std::size_t>(name.size(), 9), ' '));
-    std::cout << Label(end) << "  " << padded << Styled(time, Style::kDim, colour_)
-              << (detail.empty() ? "" : "  ")
-              << base::Join(WrapLines(detail, room_), "\n" + std::string(kDetailColumn, ' '))
-              << std::endl;
+    std::cout << Label(end) << "  " << padded << Styled(time, Style::kDim, colour_);
+    if (!detail.empty()) {
+      std::cout << (below_ ? "\n  " : "  ")
+                << base::Join(WrapLines(detail, room_),
+                              "\n" + std::string(below_ ? 2 : kDetailColumn, ' '));
+    }
+    std::cout << std::endl;
   }
   // One of a connection to `endpoint`.
   void Add(const sink::ConnectStep& step, const sink::Endpoint& endpoint, StepEnd failure) {
@@ -107,7 +115,7 @@ class Steps {
   bool failed() const { return failed_; }
 
   void Finish(const Status& status) const {
-    if (!json_) return;
+    if (!json_ || by_line_) return;
     base::JsonObject end;
     end.Add("ok", status.ok());
     if (!status.ok()) end.Add("error", status.message()).AddUnlessEmpty("hint", status.hint());
@@ -116,11 +124,15 @@ class Steps {
 
  private:
   static constexpr std::size_t kDetailColumn = 31;
-  static constexpr std::size_t kRoomMin = 20;
+  static constexpr std::size_t kRoomMin = 37;  // an id fits
 
+  // Too narrow for details beside their steps.
+  static bool IsNarrow(std::size_t columns) {
+    return columns != 0 && columns < kDetailColumn + kRoomMin;
+  }
   static std::size_t Room(std::size_t columns) {
-    return columns < kDetailColumn + kRoomMin ? std::numeric_limits<std::size_t>::max()
-                                              : columns - kDetailColumn;
+    if (columns == 0) return std::numeric_limits<std::size_t>::max();
+    return columns - std::min(columns / 2, IsNarrow(columns) ? 2 : kDetailColumn);
   }
 
   std::string Label(StepEnd end) const {
@@ -133,7 +145,9 @@ class Steps {
   }
 
   const bool json_;
+  const bool by_line_;  // JSON lines, each as its step ends
   const bool colour_;
+  const bool below_;        // details stand below their steps
   const std::size_t room_;  // columns for details
   steady_clock::time_point last_ = steady_clock::now();
   bool failed_ = false;
@@ -243,15 +257,15 @@ Status AskForFile(const sink::SinkUri& uri, bool yes) {
 
 Status Run(const SinkTestFlags& options) {
   OUTBOX_ASSIGN_OR_RETURN(const auto timeout, Timeout(options.timeout));
-  Steps steps(options.json);
+  Steps steps(options.output);
   sink::Way way;
   OUTBOX_ASSIGN_OR_RETURN(const auto sink,
                           sink::OpenSink(options.uri, [&](const sink::ConnectStep& step) {
                             steps.Add(step, way.endpoints.front(), StepEnd::kFailed);
                           }));
   OUTBOX_ASSIGN_OR_RETURN(const sink::SinkUri uri, sink::SinkUri::Parse(options.uri));
-  if (options.json && uri.scheme == "stdout") {
-    return Status::Invalid("--json: the sink itself writes to standard output");
+  if (options.output.any() && uri.scheme == "stdout") {
+    return Status::Invalid("--json, --jsonl: the sink itself writes to standard output");
   }
   OUTBOX_RETURN_IF_ERROR(AskForFile(uri, options.yes));
   const sink::SinkKind& kind = *sink::FindSinkKind(uri.scheme);
@@ -281,7 +295,7 @@ void AddSink(CLI::App& app, Action& action) {
   test->add_option("--topic", options->topic, "The message's topic")->capture_default_str();
   test->add_option("--timeout", options->timeout, "For all of it together")->capture_default_str();
   test->add_flag("--yes,-y", options->yes, "Do not ask");
-  AddJsonFlag(*test, options->json);
+  AddJsonFlags(*test, options->output);
   test->callback([&action, options] { action = [options] { return Run(*options); }; });
 }
 

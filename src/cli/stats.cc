@@ -20,7 +20,7 @@ struct StatsFlags {
   std::string database;
   std::string table;
   bool exact = false;
-  bool json = false;
+  JsonFlags output;
 };
 
 std::vector<Cell> ToRow(const std::string& table, const store::TableStats& stats) {
@@ -66,14 +66,16 @@ Status Run(const StatsFlags& options) {
     if (store == nullptr) {
       json.push_back(base::JsonObject().Add("table", table).Add("exists", false).Finish());
       shown.Add(ToAbsentRow(table));
-      continue;
+    } else {
+      OUTBOX_ASSIGN_OR_RETURN(const auto stats,
+                              store->Stats(store::Scope::All(), options.exact, CommandDeadline()));
+      json.push_back(store::StatsJson(table, stats));
+      shown.Add(ToRow(table, stats));
     }
-    OUTBOX_ASSIGN_OR_RETURN(const auto stats,
-                            store->Stats(store::Scope::All(), options.exact, CommandDeadline()));
-    json.push_back(store::StatsJson(table, stats));
-    shown.Add(ToRow(table, stats));
+    if (options.output.jsonl && !WriteJsonLine(json.back())) return Status::Ok();
   }
-  if (options.json) {
+  if (options.output.jsonl) return Status::Ok();
+  if (options.output.json) {
     std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(json)).Finish() << '\n';
   } else {
     std::cout << shown.For(STDOUT_FILENO);
@@ -89,7 +91,7 @@ void AddStats(CLI::App& app, Action& action) {
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table; all when left out");
   command->add_flag("--exact", options->exact, "Count everything instead of estimating");
-  AddJsonFlag(*command, options->json);
+  AddJsonFlags(*command, options->output);
   command->callback([&action, options] { action = [options] { return Run(*options); }; });
 }
 

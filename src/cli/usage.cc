@@ -68,9 +68,19 @@ std::vector<std::string> LeftOver(const CLI::App& app, std::span<const std::stri
   return in_order;
 }
 
+// The commands with this flag, in the order of the help: "list, stats, migrate status".
+void CollectWith(const CLI::App& command, const std::string& flag, const std::string& words,
+                 std::vector<std::string>& found) {
+  if (command.get_option_no_throw(flag) != nullptr) found.push_back(words);
+  for (const CLI::App* each : command.get_subcommands({})) {
+    CollectWith(*each, flag, StrCat(words, words.empty() ? "" : " ", each->get_name()), found);
+  }
+}
+
 bool IsFlag(const std::string& word) { return word.size() > 1 && word.starts_with("-"); }
 
-Status Unexpected(const Chosen& chosen, const std::vector<std::string>& words) {
+Status Unexpected(const CLI::App& app, const Chosen& chosen,
+                  const std::vector<std::string>& words) {
   const std::vector<std::string> commands = CommandsOf(*chosen.command);
   if (!commands.empty() && !IsFlag(words.front())) {
     return NotUnderstood(chosen, StrCat(chosen.name(), " has no command '", words.front(), "'"),
@@ -86,6 +96,14 @@ Status Unexpected(const Chosen& chosen, const std::vector<std::string>& words) {
   if (std::ranges::find(known, name) != known.end()) {
     return Status::Invalid(StrCat(name, ": stands before the command"))
         .WithHint(StrCat("write ", name, " after the command: ", chosen.words, " ", name));
+  }
+  if (name == "--jsonl") {
+    std::vector<std::string> streams;
+    CollectWith(app, name, "", streams);
+    const bool json = std::ranges::find(known, "--json") != known.end();
+    return Status::Invalid(StrCat(chosen.name(), " has no flag --jsonl: it writes no list"))
+        .WithHint(
+            StrCat(json ? "use --json; " : "", "--jsonl is a flag of ", base::Join(streams, ", ")));
   }
   const bool guess = name.size() >= kGuessedLengthMin;
   return NotUnderstood(chosen, StrCat(chosen.name(), " has no flag ", name),
@@ -110,7 +128,7 @@ Status ExplainUsage(const CLI::App& app, std::span<const std::string> arguments,
                     const CLI::ParseError& error) {
   const Chosen chosen = ChosenCommand(app);
   const std::vector<std::string> left = LeftOver(app, arguments);
-  if (!left.empty()) return Unexpected(chosen, left);
+  if (!left.empty()) return Unexpected(app, chosen, left);
   if (const auto* conversion = dynamic_cast<const CLI::ConversionError*>(&error)) {
     return NotUnderstood(chosen, NotANumber(*conversion), "");
   }

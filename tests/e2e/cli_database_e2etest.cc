@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <sstream>
 
 #include "base/text.h"
+#include "tests/e2e/support/commands.h"
 #include "tests/e2e/support/scratch_database.h"
 #include "tests/e2e/support/sql.h"
 #include "tests/support/process.h"
@@ -23,46 +23,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
 
-using Words = std::vector<std::string>;
-
-Words operator+(Words left, const Words& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
-Finished Outboxd(const Words& arguments, const std::map<std::string, std::string>& environment) {
-  return Process::Run(Words{OUTBOXD_PATH} + arguments, {.environment = environment});
-}
-
-std::string Help(const Words& command) {
-  return Outboxd(command + Words{"--help"}, {}).standard_output;
-}
-
-// The names that a help text lists under its headings for commands.
-Words ListedIn(const std::string& help, const Words& headings) {
-  Words names;
-  bool commands = false;
-  std::istringstream lines(help);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with(":")) commands = std::ranges::find(headings, line) != headings.end();
-    if (!commands || !line.starts_with("  ") || line.starts_with("   ")) continue;
-    names.push_back(line.substr(2, line.find(' ', 2) - 2));
-  }
-  return names;
-}
-
 // Every command that takes --db: "stats", "migrate up", …
 std::vector<Words> CommandsWithDatabase() {
-  std::vector<Words> commands;
-  for (const std::string& name :
-       ListedIn(Help({}), {"Deliver:", "Look:", "Repair:", "Set up:", "Try:"})) {
-    if (name == "help") continue;
-    const Words steps = ListedIn(Help({name}), {"Subcommands:"});
-    for (const std::string& step : steps) commands.push_back({name, step});
-    if (steps.empty()) commands.push_back({name});
-  }
+  std::vector<Words> commands = AllCommands();
   std::erase_if(commands, [](const Words& command) {
-    return Help(command).find("\n  --db ") == std::string::npos;
+    return HelpOf(command).find("\n  --db ") == std::string::npos;
   });
   EXPECT_GE(commands.size(), 18u) << "the help is read wrongly";
   return commands;
@@ -84,7 +49,7 @@ class CommandsAndDatabases : public ::testing::Test {
   void SetUp() override {
     scratch_ = ScratchDatabase::Make(Dialect::kSqlite);
     ASSERT_NE(scratch_, nullptr);
-    ASSERT_EQ(Outboxd({"migrate", "up", "--db", scratch_->url(), "--table", "orders_outbox"}, {})
+    ASSERT_EQ(RunOutboxd({"migrate", "up", "--db", scratch_->url(), "--table", "orders_outbox"}, {})
                   .exit_code,
               0);
     const auto sql = SqlConnection::Open(scratch_->url());
@@ -173,7 +138,7 @@ TEST_F(CommandsAndDatabases, AFlagBeatsTheEnvironmentBeforeAndBehindTheCommand) 
     for (const Words& line :
          {command + Words{"--db", behind} + arguments, Words{"--db", before} + command + arguments,
           Words{"--db=" + joined} + command + arguments}) {
-      const Finished finished = Outboxd(line, environment);
+      const Finished finished = RunOutboxd(line, environment);
       EXPECT_EQ(finished.exit_code, usage->exit_code) << base::Join(line, " ") << "\n"
                                                       << finished.standard_error;
       EXPECT_THAT(finished.standard_output + finished.standard_error,
@@ -193,21 +158,21 @@ TEST_F(CommandsAndDatabases, WhatDestroysNamesTheDatabaseAsksAndStaysOnThisMachi
     SCOPED_TRACE(base::Join(command, " "));
     const Usage* const usage = UsageOf(command);
     if (usage == nullptr) continue;
-    const bool asks = Help(command).find("--yes") != std::string::npos;
+    const bool asks = HelpOf(command).find("--yes") != std::string::npos;
     EXPECT_EQ(asks, usage->does == Does::kDestroys);
     if (!asks) continue;
 
     const std::string url = Fresh();
     const std::string path = url.substr(std::string("sqlite:").size());
     const std::string before = Contents(url);
-    const Finished unasked = Outboxd(command + Words{"--db", url} + usage->arguments, {});
+    const Finished unasked = RunOutboxd(command + Words{"--db", url} + usage->arguments, {});
     EXPECT_EQ(unasked.exit_code, 2);
     EXPECT_THAT(unasked.standard_error,
                 AllOf(HasSubstr(path), HasSubstr("nobody is here to ask"), HasSubstr("--yes")));
     EXPECT_EQ(Contents(url), before);
 
     const Finished remote =
-        Outboxd(command + Words{"--db", kElsewhere, "--yes"} + usage->arguments, {});
+        RunOutboxd(command + Words{"--db", kElsewhere, "--yes"} + usage->arguments, {});
     EXPECT_EQ(remote.exit_code, 1);
     EXPECT_THAT(remote.standard_error,
                 AllOf(HasSubstr("nowhere.invalid"), HasSubstr("is not on this machine"),
