@@ -5,15 +5,14 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/checked_config.h"
 #include "cli/commands.h"
-#include "cli/configured_sinks.h"
-#include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/table.h"
+#include "cli/wrap.h"
 #include "config/config.h"
 #include "config/config_json.h"
 #include "config/key.h"
-#include "service/api/service.h"
 
 namespace outbox::cli {
 namespace {
@@ -47,9 +46,9 @@ std::string TableText(const config::TableConfig& table) {
 // One table for all: a row for each common setting, then those in which a table differs, then its
 // routes and those in which a sink differs from its table.
 void PrintTable(const config::Config& config) {
-  Table shown({{.title = "KEY", .cut = true, .width_least = 16},
+  Table shown({{.title = "KEY", .cut = true, .width_least = 26},
                {.title = "VALUE", .cut = true, .width_least = 12},
-               {.title = "ORIGIN", .cut = true}});
+               {.title = "ORIGIN", .cut = true, .width_least = 12, .leave_out = 1}});
   const auto add = [&](const std::string& name, const std::string& value,
                        const std::string& origin) {
     shown.Add({{name}, {value}, {origin, origin == "default" ? Style::kDim : Style::kPlain}});
@@ -78,18 +77,6 @@ void PrintTable(const config::Config& config) {
   std::cout << shown.For(STDOUT_FILENO);
 }
 
-// What `serve` would refuse. Without a table there is nothing to serve yet.
-Status Check(config::Sources sources, const config::Config& config) {
-  if (config.tables.empty()) return Status::Ok();
-  sources.complete = true;
-  OUTBOX_RETURN_IF_ERROR(config::Load(sources).error());
-  OUTBOX_RETURN_IF_ERROR(OpenDatabase(config.settings.database).error());
-  OUTBOX_RETURN_IF_ERROR(MakeSinks(config).error());
-  const Status service = service::Service::Check(config.settings.service);
-  if (service.ok()) return service;
-  return Status::Invalid(service.message()).WithHint(service.hint());
-}
-
 Status Run(const ConfigFlags& options) {
   config::Sources sources{
       .environment = config::ProcessEnvironment(), .by_variables = true, .complete = false};
@@ -100,13 +87,14 @@ Status Run(const ConfigFlags& options) {
   if (!options.file.empty()) sources.file = options.file;
   set("database", options.database, "--db");
   set("profile", options.profile, "--profile");
-  OUTBOX_ASSIGN_OR_RETURN(const config::Config config, config::Load(sources));
-  if (options.json) {
-    std::cout << config::ToJson(config) << '\n';
-  } else {
-    PrintTable(config);
+  const Verdict verdict = ExamineConfig(sources);
+  const config::Config& config = verdict.checked.config;
+  if (verdict.understood && options.json) std::cout << config::ToJson(config) << '\n';
+  if (verdict.understood && !options.json) PrintTable(config);
+  if (verdict.status.ok() && !HasWork(config)) {
+    PrintNote("note: there is no table to deliver from, so serve would not start");
   }
-  return Check(sources, config);
+  return verdict.status;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/configured_sinks.h"
 #include "cli/database.h"
 #include "relay/relay_id.h"
 #include "sink/decorate/circuit_breaker.h"
@@ -162,15 +161,15 @@ store::SplitOptions SplitOptionsOf(const config::TableConfig& table) {
 
 }  // namespace
 
-Result<OpenedParts> OpenParts(const config::Config& config, RelayObserver& observer,
+Result<OpenedParts> OpenParts(const CheckedConfig& checked, RelayObserver& observer,
                               bool cleaners) {
+  const config::Config& config = checked.config;
   const std::string& database = config.settings.database;
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(database));
-  OUTBOX_ASSIGN_OR_RETURN(auto sinks, MakeSinks(config));
   OpenedParts parts{.control = backend->OpenControl()};
   Limiter limiter;
-  for (auto& [settings, made] : sinks) {
-    const std::shared_ptr<Sink> sink = limiter.Limit(std::move(made), *settings);
+  for (const auto& [settings, made] : checked.sinks) {
+    const std::shared_ptr<Sink> sink = limiter.Limit(made, *settings);
     RelayOptions options = settings->relay;
     // Its name is in the leases that a splitter makes for it.
     if (options.relay_id.empty()) options.relay_id = relay::MakeRelayId();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "cli/checked_config.h"
 #include "outbox/observer.h"
 #include "outbox/options.h"
 #include "outbox/sink.h"
@@ -43,7 +43,7 @@ struct OpenedParts {
 };
 
 // Everything, or the first failure. A sink that is only away is no failure: the observer is told,
-// as it is of deliveries that wait for a sink without a route. `config` must outlive the result.
-Result<OpenedParts> OpenParts(const config::Config& config, RelayObserver& observer, bool cleaners);
+// as it is of deliveries that wait for a sink without a route. `checked` must outlive the result.
+Result<OpenedParts> OpenParts(const CheckedConfig& checked, RelayObserver& observer, bool cleaners);
 
 }  // namespace outbox::cli

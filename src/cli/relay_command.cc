@@ -9,11 +9,13 @@
 #include "base/json_object.h"
 #include "base/text.h"
 #include "cli/await_database.h"
+#include "cli/checked_config.h"
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/format.h"
 #include "cli/supervisor.h"
 #include "cli/when.h"
+#include "cli/wrap.h"
 #include "config/config.h"
 #include "config/key.h"
 #include "log/log_observer.h"
@@ -96,10 +98,10 @@ Result<config::Sources> MakeSources(const RelayFlags& options) {
   set("log.level", options.log_level, "--log-level");
   set("log.format", options.log_format, "--log-format");
   set("relay.heartbeat_interval", options.heartbeat_interval, "--heartbeat-interval");
-  if (tables.empty() && !sources.environment.contains("OUTBOX_RELAY_TABLES")) {
-    return Status::Invalid("no table to deliver from")
-        .WithHint("give --table NAME --sink URI, or --route NAME=URI");
-  }
+  // Without a table of the command line everything is the environment's, as it is for serve.
+  sources.by_variables = tables.empty();
+  // Who names no table at all has forgotten it.
+  sources.idle_allowed = sources.environment.contains("OUTBOX_RELAY_TABLES");
   return sources;
 }
 
@@ -120,10 +122,9 @@ void PrintSummary(const RelayStats& stats, std::chrono::milliseconds took, std::
           << '\n';
     return;
   }
-  std::cerr << StrCat("delivered ", FormatCount(stats.delivered), ", retried ",
-                      FormatCount(stats.retried), ", dead ", FormatCount(stats.dead), " in ",
-                      FormatSpan(took), " (", FormatCount(static_cast<std::uint64_t>(rate)),
-                      "/s)\n");
+  PrintNote(StrCat("delivered ", FormatCount(stats.delivered), ", retried ",
+                   FormatCount(stats.retried), ", dead ", FormatCount(stats.dead), " in ",
+                   FormatSpan(took), " (", FormatCount(static_cast<std::uint64_t>(rate)), "/s)"));
 }
 
 // The last failure that a sink or the database told of each table. Any thread.
@@ -235,7 +236,8 @@ Status Run(const RelayFlags& options) {
     OUTBOX_ASSIGN_OR_RETURN(until.timeout, ParseSpan("--timeout", options.timeout));
   }
   OUTBOX_ASSIGN_OR_RETURN(const config::Sources sources, MakeSources(options));
-  OUTBOX_ASSIGN_OR_RETURN(const config::Config config, config::Load(sources));
+  OUTBOX_ASSIGN_OR_RETURN(const CheckedConfig checked, CheckConfig(sources, {.service = false}));
+  const config::Config& config = checked.config;
   until.reader_gone = WritesToStdout(config);
 
   const StopSignals signals;
@@ -249,10 +251,11 @@ Status Run(const RelayFlags& options) {
                                        config.settings.relay.reconnect_max, signals, *logger));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
-      Supervisor::Start(config, observers, signals,
+      Supervisor::Start(checked, observers, signals,
                         {.process = relay::ThisProcess(), .interrupted = [&] {
                            logger->Write(log::Level::kInfo, "ended", {{"waited_for", "start"}});
                          }}));
+  TellIfIdle(config, *logger);
   Status ended = supervisor->Run(until);
   std::ostream& output = until.reader_gone ? std::cerr : std::cout;
   const RelayStats totals = supervisor->Totals();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/await_database.h"
+#include "cli/checked_config.h"
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/supervisor.h"
@@ -101,7 +102,8 @@ Status Run(const ServeFlags& options) {
   set("database", options.database, "--db");
   set("database_wait", options.database_wait, "--wait-for-db");
   if (options.json) set("log.format", "json", "--json");
-  OUTBOX_ASSIGN_OR_RETURN(const config::Config config, config::Load(sources));
+  OUTBOX_ASSIGN_OR_RETURN(const CheckedConfig checked, CheckConfig(sources));
+  const config::Config& config = checked.config;
 
   const StopSignals signals;
   const HangUpSignal hang_up;
@@ -127,7 +129,7 @@ Status Run(const ServeFlags& options) {
                                                             .process = process.id}));
   OUTBOX_ASSIGN_OR_RETURN(
       const auto supervisor,
-      Supervisor::Start(config, all, signals,
+      Supervisor::Start(checked, all, signals,
                         {.process = process, .cleaners = true, .interrupted = [&] {
                            if (service != nullptr) (void)StopService(*service, signals);
                            logger->Write(log::Level::kInfo, "ended", {{"waited_for", "start"}});
@@ -137,10 +139,7 @@ Status Run(const ServeFlags& options) {
                  {"tables", config.tables.size()},
                  {"profile", config.settings.profile},
                  {"profile_from", config::OriginOf(config, "profile")}});
-  if (config.tables.empty()) {
-    logger->Write(log::Level::kWarn, "no table to deliver from",
-                  {{"hint", "set OUTBOX_RELAY_TABLES, or add a [[table]] to the file"}});
-  }
+  TellIfIdle(config, *logger);
   relay_switch->Connect([&](std::string_view table, std::string_view sink, bool pause) {
     return supervisor->Pause(table, sink, pause);
   });

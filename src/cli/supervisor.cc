@@ -46,10 +46,10 @@ std::shared_ptr<relay::LaneBoard> MakeBoard(const config::TableConfig& table) {
 }  // namespace
 
 Result<std::unique_ptr<Supervisor>> Supervisor::Start(
-    const config::Config& config, const std::shared_ptr<RelayObserver>& observer,
+    const CheckedConfig& checked, const std::shared_ptr<RelayObserver>& observer,
     const StopSignals& signals, Options options) {
   auto opening = std::async(std::launch::async,
-                            [&] { return OpenParts(config, *observer, options.cleaners); });
+                            [&] { return OpenParts(checked, *observer, options.cleaners); });
   while (opening.wait_for(milliseconds(0)) != std::future_status::ready) {
     if (!signals.Wait(kLook)) continue;
     // Nothing runs yet but attempts to connect, for which it need not wait.
@@ -60,7 +60,8 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(
   std::unique_ptr<Supervisor> supervisor(new Supervisor(signals));
   std::vector<std::future<Status>> starting;
   starting.push_back(std::async(std::launch::async, [&] {
-    return supervisor->StartAll(config, std::move(parts), observer, std::move(options.process));
+    return supervisor->StartAll(checked.config, std::move(parts), observer,
+                                std::move(options.process));
   }));
   supervisor->Await(starting);
   OUTBOX_RETURN_IF_ERROR(starting[0].get());

@@ -38,7 +38,7 @@ class Supervisor {
   // Starts everything, or nothing. A relay that is paused starts paused. `signals` outlives the
   // supervisor. A signal that comes before the first relay runs ends the process with 0; one that
   // comes later ends Run as soon as it begins, and a second one the process.
-  static Result<std::unique_ptr<Supervisor>> Start(const config::Config& config,
+  static Result<std::unique_ptr<Supervisor>> Start(const CheckedConfig& checked,
                                                    const std::shared_ptr<RelayObserver>& observer,
                                                    const StopSignals& signals, Options options);
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/key.h"
+#include "config/problems_of.h"
 #include "config/profile.h"
 #include "message/table_name.h"
 #include "message/validate.h"
@@ -25,18 +26,21 @@ class Loader {
  public:
   explicit Loader(const Sources& sources) : sources_(sources) {}
 
-  Result<Config> Load() {
+  Examined Examine() {
     if (sources_.file) file_ = ReadFile(*sources_.file, problems_);
     const bool readable = problems_.empty();
     environment_ = ReadEnvironment(sources_.environment, problems_);
     if (sources_.by_variables && !sources_.file) ChooseProfile();
-    Config config;
+    Examined examined{.parsed = file_.parsed};
+    Config& config = examined.config;
     static_cast<Resolved&>(config) = Resolve({&file_.layer, &environment_, &sources_.flags});
     ResolveTables(config);
     ResolveRoutes(config);
-    Check(config, readable);
-    if (problems_.empty()) return config;
-    return Failure();
+    for (std::string& problem : ProblemsOf(config)) AddLine(std::move(problem));
+    // What is missing can only be told when everything that is there was understood.
+    if (readable && config.tables.empty()) CheckIdle(config);
+    examined.problems = std::move(problems_);
+    return examined;
   }
 
  private:
@@ -109,12 +113,12 @@ class Loader {
       if (TableConfig* table = AddTable(config, route.table, route.origin)) table->relays = true;
     }
     for (const std::string& name : common.relay_tables) {
-      TableConfig* table = AddTable(config, name, OriginOf(config, "relay.tables"));
+      TableConfig* table = AddTable(config, name, FindOrigin(config, "relay.tables"));
       if (table != nullptr) table->relays = true;
     }
     const bool cleaner_follows = common.cleaner_tables.empty();
     for (const std::string& name : common.cleaner_tables) {
-      TableConfig* table = AddTable(config, name, OriginOf(config, "cleaner.tables"));
+      TableConfig* table = AddTable(config, name, FindOrigin(config, "cleaner.tables"));
       if (table != nullptr) table->cleans = true;
     }
     for (TableConfig& table : config.tables) {
@@ -140,6 +144,7 @@ class Loader {
     if (found != config.tables.end()) return &*found;
     TableConfig table;
     table.name = name;
+    table.origin = origin;
     return &config.tables.emplace_back(std::move(table));
   }
 
@@ -167,6 +172,7 @@ class Loader {
     for (TableConfig& table : config.tables) {
       for (const RouteEntry& entry : file_.routes) {
         if (!IsCalled(entry.table, table.name)) continue;
+        table.routed = true;
         for (const std::string& topics : entry.topics) {
           table.routes.push_back({topics, entry.sinks, entry.ordered, entry.waits_for_dead});
         }
@@ -218,6 +224,7 @@ class Loader {
     Destination destination;
     static_cast<Resolved&>(destination) = Resolve(LayersOf(table.name, &sink->layer));
     destination.name = name;
+    destination.origin = sink->origin;
     destination.settings.relay.table = table.name;
     destination.settings.relay.destination = name;
     table.destinations.push_back(std::move(destination));
@@ -251,90 +258,13 @@ class Loader {
     return "public";
   }
 
-  // What is missing can only be told when everything that is there was understood.
-  void Check(const Config& config, bool readable) {
-    for (const TableConfig& table : config.tables) {
-      if (table.relays) CheckRelay(table);
-      if (table.cleans) CheckAll(table, table.settings.cleaner.Problems(), "");
-    }
-    for (std::string& problem : config.settings.service.Problems()) AddLine(std::move(problem));
-    if (const auto interval = config.settings.heartbeat_interval;
-        interval < std::chrono::milliseconds(100) || interval > std::chrono::hours(1)) {
-      AddLine("relay.heartbeat_interval: is not between 100ms and 1h");
-    }
+  void CheckIdle(const Config& config) {
     const Profile* profile = FindProfile(config.settings.profile);
-    const bool may_be_idle = profile != nullptr && profile->may_be_idle;
-    if (!config.tables.empty() || !sources_.complete || !readable || may_be_idle) return;
-    AddLine("no table to deliver from: add a [[table]] to the file or set OUTBOX_RELAY_TABLES");
-  }
-
-  void CheckRelay(const TableConfig& table) {
-    CheckRequired(table);
-    CheckAll(table, table.settings.relay.Problems(), "relay.");
-    if (!table.routes.empty()) {
-      CheckRoutes(table);
-      return;
-    }
-    const bool routed =
-        std::any_of(file_.routes.begin(), file_.routes.end(),
-                    [&](const RouteEntry& route) { return IsCalled(route.table, table.name); });
-    if (table.settings.sink.empty() && sources_.complete && !routed) {
-      AddLine(
-          StrCat("table ", table.name,
-                 ": has no sink; set relay.sink, or the table's own (--sink, OUTBOX_RELAY_SINK)"));
-    }
-  }
-
-  void CheckRoutes(const TableConfig& table) {
-    for (const Destination& destination : table.destinations) {
-      for (const std::string& problem : destination.settings.relay.Problems()) {
-        AddLine(StrCat("table ", table.name, ", sink ", destination.name, ": relay.", problem));
-      }
-    }
-    if (const Origin origin = OriginOf(table, "relay.sink"); !table.settings.sink.empty()) {
-      AddLine(StrCat(origin.ToString(), ": table ", table.name,
-                     " has both a sink and routes; name that sink in a [[sink]] and route to it"));
-    }
-    if (!message::Routes(table.routes).exhaustive() && !table.settings.unrouted) {
-      AddLine(StrCat("table ", table.name,
-                     ": its routes do not take every topic; set unrouted to "
-                     "error, dead or drop, or add a route for \"#\""));
-    }
-  }
-
-  void CheckRequired(const TableConfig& table) {
-    const Profile* profile = FindProfile(table.settings.profile);
-    if (profile == nullptr) return;
-    for (const std::string_view key : profile->required) {
-      std::vector<std::string_view> needed = KeysSetBy(key);
-      if (needed.empty()) needed.push_back(key);
-      const bool chosen = std::all_of(needed.begin(), needed.end(), [&](std::string_view name) {
-        return OriginOf(table, name).chosen();
-      });
-      if (!chosen) {
-        AddLine(StrCat("table ", table.name, ": profile ", profile->name, " has no default for ",
-                       key, "; set it (environment ", FindKey(key)->environment, ")"));
-      }
-    }
-  }
-
-  // Problems come as "field: what is wrong"; the field leads to the place where it was set.
-  void CheckAll(const TableConfig& table, const std::vector<std::string>& problems,
-                std::string_view prefix) {
-    for (const std::string& problem : problems) {
-      std::string key = StrCat(prefix, problem.substr(0, problem.find(':')));
-      if (const std::size_t dot = key.find("retry."); dot != std::string::npos) key[dot + 5] = '_';
-      const Origin origin = OriginOf(table, key);
-      AddLine(origin.chosen() ? StrCat(origin.ToString(), ": ", prefix, problem)
-                              : StrCat("table ", table.name, ": ", prefix, problem));
-    }
-  }
-
-  static Origin OriginOf(const Resolved& resolved, std::string_view key) {
-    const auto found = resolved.origins.find(key);
-    if (found != resolved.origins.end()) return found->second;
-    const auto parts = KeysSetBy(key);
-    return parts.empty() ? Origin{} : OriginOf(resolved, parts.back());
+    const bool may_be_idle = sources_.idle_allowed && profile != nullptr && profile->may_be_idle;
+    if (may_be_idle || !sources_.complete) return;
+    AddLine(
+        "no table to deliver from: add a [[table]] to the file, set OUTBOX_RELAY_TABLES, or give "
+        "relay --table");
   }
 
   void AddUnknownProfile(const Value& value) {
@@ -358,12 +288,6 @@ class Loader {
     }
   }
 
-  Status Failure() const {
-    if (problems_.size() == 1) return Status::Invalid(problems_.front());
-    return Status::Invalid(StrCat("the configuration has ", problems_.size(), " problems:\n  ",
-                                  base::Join(problems_, "\n  ")));
-  }
-
   const Sources& sources_;
   File file_;
   Layer environment_;
@@ -372,6 +296,18 @@ class Loader {
 
 }  // namespace
 
-Result<Config> Load(const Sources& sources) { return Loader(sources).Load(); }
+Examined Examine(const Sources& sources) { return Loader(sources).Examine(); }
+
+Result<Config> Load(const Sources& sources) {
+  Examined examined = Examine(sources);
+  if (examined.problems.empty()) return std::move(examined.config);
+  return AllProblems(examined.problems);
+}
+
+Status AllProblems(const Problems& problems) {
+  if (problems.size() == 1) return Status::Invalid(problems.front());
+  return Status::Invalid(StrCat("the configuration has ", problems.size(), " problems:\n  ",
+                                base::Join(problems, "\n  ")));
+}
 
 }  // namespace outbox::config

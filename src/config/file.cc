@@ -261,7 +261,7 @@ File ReadFile(const std::string& path, Problems& problems) {
   if (!stream.is_open() || stream.bad() || !text) {
     const int error = errno == 0 ? EIO : errno;
     problems.push_back(StrCat(path, ": ", std::generic_category().message(error)));
-    return {};
+    return {.parsed = false};
   }
   try {
     Reader reader(path);
@@ -270,7 +270,7 @@ File ReadFile(const std::string& path, Problems& problems) {
     return file;
   } catch (const toml::parse_error& error) {
     problems.push_back(StrCat(path, ":", error.source().begin.line, ": ", error.description()));
-    return {};
+    return {.parsed = false};
   }
 }
 

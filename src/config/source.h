@@ -19,6 +19,7 @@ Environment ProcessEnvironment();
 Layer ReadEnvironment(const Environment& environment, Problems& problems);
 
 struct File {
+  bool parsed = true;  // it could be read, and is TOML
   Layer layer;
   std::vector<TableEntry> tables;
   std::vector<SinkEntry> sinks;

@@ -131,7 +131,7 @@ TEST_P(Toolkit, WithoutTablesItRunsAndRelaysNothing) {
        {Variables{{"OUTBOX_RELAY_TABLES", ""}}, Variables{{"OUTBOX_RELAY_ENABLED", "true"}}}) {
     const auto serve = Serve(With(Places(*stage), names));
     ASSERT_TRUE(serve->Running()) << serve->Errors();
-    EXPECT_THAT(serve->Errors(), HasSubstr("no table to deliver from"));
+    EXPECT_THAT(serve->Errors(), HasSubstr("no table is configured: nothing will be relayed"));
     EXPECT_EQ(Get(*serve, "/readyz").status, 200);
     EXPECT_EQ(Get(*serve, "/debug/prometheus").status, 200);
     ExpectEnd(*serve);

@@ -3,6 +3,9 @@
 #include <arpa/inet.h>
 
 #include <charconv>
+#include <cstdint>
+#include <set>
+#include <utility>
 
 #include "base/text.h"
 
@@ -34,6 +37,21 @@ void CheckListen(const ServiceOptions& options, std::string_view key,
   }
 }
 
+// Port 0 is another one each time.
+void CheckTwice(const ServiceOptions& options, std::vector<std::string>& problems) {
+  std::set<std::pair<std::string, std::uint16_t>> taken;
+  const auto check = [&](std::string_view key, const std::vector<std::string>& addresses) {
+    for (const std::string& text : addresses) {
+      const auto address = ParseListenAddress(text);
+      if (!address.ok() || address->port == 0) continue;
+      if (taken.emplace(address->host, address->port).second) continue;
+      problems.push_back(StrCat(key, ": ", text, " is there twice"));
+    }
+  };
+  check("service.listen", options.listen);
+  check("service.admin_listen", options.admin_listen);
+}
+
 // What the service has besides: service.cc.
 bool IsTaken(const std::string& path) {
   return path == "/api" || path.starts_with("/api/") || path == "/healthz" || path == "/readyz" ||
@@ -62,6 +80,7 @@ std::vector<std::string> ServiceOptions::Problems() const {
   if (!enabled()) return problems;
   CheckListen(*this, "service.listen", listen, problems);
   CheckListen(*this, "service.admin_listen", admin_listen, problems);
+  CheckTwice(*this, problems);
   if (tls_certificate.empty() != tls_key.empty()) {
     problems.emplace_back("service.tls_certificate: goes together with service.tls_key");
   }

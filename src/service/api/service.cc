@@ -191,15 +191,30 @@ Service::Service(std::unique_ptr<Running> running) : running_(std::move(running)
 
 Service::~Service() { running_->parts.board->Tell(nullptr); }
 
-Status Service::Check(const ServiceOptions& options) {
-  if (!options.enabled()) return Status::Ok();
-  OUTBOX_RETURN_IF_ERROR(Validate(ServerOptions{.cors_origins = options.cors_origins}));
-  if (!options.tls_certificate.empty()) {
-    OUTBOX_RETURN_IF_ERROR(MakeTlsContext({options.tls_certificate, options.tls_key}).error());
+std::vector<Service::Finding> Service::Check(const ServiceOptions& options) {
+  std::vector<Finding> findings;
+  if (!options.enabled()) return findings;
+  const auto add = [&](std::string_view key, Status status) {
+    if (!status.ok()) findings.push_back({key, std::move(status)});
+  };
+  add("service.cors_origins", Validate(ServerOptions{.cors_origins = options.cors_origins}));
+  if (!options.tls_certificate.empty() && !options.tls_key.empty()) {
+    add("service.tls_certificate",
+        MakeTlsContext({options.tls_certificate, options.tls_key}).error());
   }
-  AuthOptions keys = options.auth;
-  keys.jwks_url.clear();
-  return OpenKeySources(keys, [](const auto&) {}, {}).error();
+  const auto add_keys = [&](std::string_view key, const AuthOptions& keys) {
+    add(key, OpenKeySources(keys, [](const auto&) {}, {}).error());
+  };
+  for (const SecretSource& secret : options.auth.secrets) {
+    if (secret.file.empty() == secret.env.empty()) continue;  // told by ServiceOptions::Problems
+    add_keys(secret.file.empty() ? "service.auth_secret_env" : "service.auth_secret_file",
+             {.secrets = {secret}});
+  }
+  for (const PublicKeySource& key : options.auth.public_keys) {
+    add_keys("service.auth_public_keys", {.public_keys = {key}});
+  }
+  add_keys("service.auth_jwks_file", {.jwks_file = options.auth.jwks_file});
+  return findings;
 }
 
 Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, ServiceParts parts) {

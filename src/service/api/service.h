@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "log/logger.h"
@@ -40,7 +41,11 @@ struct ServiceParts {
 class Service {
  public:
   // What Start would refuse, as far as it can be told from files and the environment.
-  static Status Check(const ServiceOptions& options);
+  struct Finding {
+    std::string_view key;  // "service.auth_secret_file"
+    Status status;
+  };
+  static std::vector<Finding> Check(const ServiceOptions& options);
   // Serves when it returns.
   static Result<std::unique_ptr<Service>> Start(const ServiceOptions& options, ServiceParts parts);
   ~Service();

@@ -34,6 +34,14 @@ TEST(ServiceOptions, MetricsHaveAPathOfTheirOwn) {
   EXPECT_THAT(off.Problems(), IsEmpty());
 }
 
+TEST(ServiceOptions, AnAddressIsListenedAtOnce) {
+  ServiceOptions options = WithMetricsAt("/metrics");
+  options.listen = {"127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:8080", "[::1]:8080"};
+  EXPECT_THAT(options.Problems(), IsEmpty());
+  options.admin_listen = {"127.0.0.1:8080"};
+  EXPECT_THAT(options.Problems(), ElementsAre(HasSubstr("service.admin_listen: 127.0.0.1:8080")));
+}
+
 TEST(ServiceOptions, ThereMustBeRoomForAConnection) {
   ServiceOptions options = WithMetricsAt("/metrics");
   options.connections = 0;
