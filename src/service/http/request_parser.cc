@@ -1,8 +1,10 @@
 #include "service/http/request_parser.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
+#include <cstdint>
 #include <utility>
 
 #include "base/text.h"
@@ -42,6 +44,24 @@ std::string_view Explain(const BeastError& error) {
   return "A header field is broken.";
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// One number, and no other reading of it: no list, no octal.
+bool IsLength(std::string_view text) {
+  return text == "0" ||
+         (!text.empty() && text.front() != '0' && std::all_of(text.begin(), text.end(), IsDigit));
+}
+
+// One name or address, perhaps with a port; a client that knows none sends an empty one.
+bool IsHost(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("-._~%:[]").find(c) != std::string_view::npos;
+  });
+}
+
+std::uintptr_t Address(const char* at) { return reinterpret_cast<std::uintptr_t>(at); }
+
 }  // namespace
 
 // What Beast's state machine has found. It is told of one request only.
@@ -51,6 +71,8 @@ class RequestParser::Machine final : public beast_http::basic_parser<true> {
 
   bool started() const noexcept { return started_; }
   bool too_many_fields() const noexcept { return fields_ > fields_max_; }
+  // Before each put: what is put.
+  void Look(std::string_view input) noexcept { input_ = input; }
   std::string body;
 
  private:
@@ -66,7 +88,7 @@ class RequestParser::Machine final : public beast_http::basic_parser<true> {
   void on_response_impl(int, BeastView, int, BeastError&) override {}
   void on_field_impl(beast_http::field, BeastView name, BeastView value,
                      BeastError& error) override {
-    if (++fields_ > fields_max_) {
+    if (++fields_ > fields_max_ || !OnOneLine(View(name), View(value))) {
       error = beast_http::error::bad_field;
     } else if (!is_header_done()) {
       head_.headers.Add(View(name), View(value));
@@ -85,8 +107,19 @@ class RequestParser::Machine final : public beast_http::basic_parser<true> {
   }
   void on_finish_impl(BeastError&) override {}
 
+  // Beast joins a value that goes on in the next line (obs-fold): elsewhere, or from there on.
+  bool OnOneLine(std::string_view name, std::string_view value) const noexcept {
+    const char* const begin = name.data() + name.size();
+    const char* const end = input_.data() + input_.size();
+    if (Address(value.data()) < Address(begin) || Address(value.data()) > Address(end)) {
+      return false;
+    }
+    return std::find(begin, value.data(), '\n') == value.data();
+  }
+
   RequestHead& head_;
   const std::size_t fields_max_;
+  std::string_view input_;
   std::size_t fields_ = 0;
   bool started_ = false;
 };
@@ -105,6 +138,7 @@ std::size_t RequestParser::Put(std::string_view bytes) {
   while (begun_ && used < bytes.size() && (state_ == State::kHead || state_ == State::kBody)) {
     if (MayBeHalfOfLastChunk(bytes.substr(used))) break;
     BeastError error;
+    machine_->Look(bytes.substr(used));
     const std::size_t took =
         machine_->put(boost::asio::const_buffer(bytes.data() + used, bytes.size() - used), error);
     used += took;
@@ -204,6 +238,7 @@ void RequestParser::FinishHead() {
   const std::size_t hosts = headers.Count("Host");
   const std::string_view coding = headers.Find("Transfer-Encoding");
   const std::string_view expect = headers.Find("Expect");
+  const std::string_view length_text = headers.Find("Content-Length");
   const auto length = machine_->content_length();
   head_.keep_alive = machine_->keep_alive();
   head_.expects_continue = head_.http11 && EqualsIgnoringCase(expect, "100-continue");
@@ -214,16 +249,19 @@ void RequestParser::FinishHead() {
          base::StrCat("At most ", limits_.target_bytes_max, " bytes."));
   } else if (hosts > 1 || (hosts == 0 && head_.http11)) {
     Fail(400, "bad_request", kUnreadable, "There must be one Host field.");
+  } else if (!IsHost(headers.Find("Host"))) {
+    Fail(400, "bad_request", kUnreadable, "Host must be one name or address.");
   } else if (headers.Count("Authorization") > 1) {
     Fail(400, "bad_request", kUnreadable, "There must be one Authorization field at most.");
   } else if (headers.Count("Content-Length") > 1 || headers.Count("Transfer-Encoding") > 1 ||
-             (!coding.empty() && !head_.http11)) {
+             (!coding.empty() && !head_.http11) || (length && !IsLength(length_text))) {
     Fail(400, "bad_request", kUnreadable, Explain(beast_http::error::bad_content_length));
   } else if (headers.Count("Transfer-Encoding") == 1 && !EqualsIgnoringCase(coding, "chunked")) {
     Fail(501, "not_implemented", "Not implemented", "The only Transfer-Encoding is chunked.");
   } else if (!head_.method_known) {
     Fail(501, "not_implemented", "Not implemented", "This method is not known here.");
-  } else if (!expect.empty() && !EqualsIgnoringCase(expect, "100-continue")) {
+  } else if (headers.Count("Expect") > 1 ||
+             (!expect.empty() && !EqualsIgnoringCase(expect, "100-continue"))) {
     Fail(417, "expectation_failed", "Expectation failed", "The only Expect is 100-continue.");
   } else if (length && *length > limits_.body_bytes_max) {
     Fail(413, "body_too_large", "The body is too large",

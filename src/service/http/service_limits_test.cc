@@ -52,6 +52,47 @@ TEST(HttpLimits, MalformedRequestsAreRefusedAndNothingBreaks) {
   EXPECT_EQ(client.Get("/hello").status, 200);
 }
 
+// What follows is no second request: whoever reads it as one could be made to by a stranger.
+TEST(HttpLimits, WhatComesAfterTheLastRequestIsNotRead) {
+  const std::string next = "GET /hello?next HTTP/1.1\r\nHost: h\r\n\r\n";
+  struct Last {
+    const char* why;
+    std::string bytes;
+    int status;
+  };
+  const std::string close = "Connection: close\r\n";
+  for (const Last& last : std::vector<Last>{
+           {"it says close", "GET /hello HTTP/1.1\r\nHost: h\r\n" + close + "\r\n", 200},
+           {"it says close, among others",
+            "GET /hello HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, close\r\n\r\n", 200},
+           {"close, behind a body",
+            "POST /echo HTTP/1.1\r\nHost: h\r\n" + close + "Content-Length: 2\r\n\r\nhi", 200},
+           {"close, behind chunks",
+            "POST /echo HTTP/1.1\r\nHost: h\r\n" + close +
+                "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+            200},
+           {"HTTP/1.0", "GET /hello HTTP/1.0\r\n\r\n", 200},
+           {"it was refused", "GET /hello HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n", 400},
+           {"its length was refused",
+            "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2, 2\r\n\r\nhi", 400},
+           {"its body was not read",
+            "POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n", 404}}) {
+    SCOPED_TRACE(last.why);
+    TestServer server;
+    TestClient client(server.port());
+    ASSERT_TRUE(client.Send(last.bytes + next));
+    EXPECT_EQ(client.Read().status, last.status);
+    EXPECT_EQ(client.ReadToEnd(), "");
+    EXPECT_EQ(server.observer->Wait(1).size(), 1u);
+  }
+  // The control: without a reason it is the next request.
+  TestServer server;
+  TestClient client(server.port());
+  ASSERT_TRUE(client.Send("GET /hello HTTP/1.1\r\nHost: h\r\n\r\n" + next));
+  EXPECT_EQ(client.Read().status, 200);
+  EXPECT_EQ(client.Read().status, 200);
+}
+
 TEST(HttpLimits, LargeHeadersGet431AndLongTargets414) {
   TestServer server;
   TestClient header(server.port());

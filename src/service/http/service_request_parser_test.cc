@@ -138,6 +138,22 @@ TEST(RequestParser, LimitsHaveTheirOwnAnswers) {
   EXPECT_EQ(ParseBytes(chunked + "0\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n", limits).refused, 431);
 }
 
+// Near what is refused: nobody reads these in two ways.
+TEST(RequestParser, OddRequestsWithOneMeaningComeThrough) {
+  const std::string post = "POST / HTTP/1.1\r\nHost: h\r\n";
+  for (const std::string& bytes :
+       {post + "Content-Length: 0\r\n\r\n", post + "Content-Length:\t0\t \r\n\r\n",
+        post + "Content-Length:0\r\nX:\r\nY: \r\nZ:  a  \r\n\r\n",
+        post + "tRANSFER-eNCODING: CHUNKED\r\n\r\n0\r\n\r\n", post + "X: \xc3\xa9 \ta, b\r\n\r\n",
+        std::string("GET / HTTP/1.1\r\nHost: a-b.example:8080\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost:\r\n\r\n")}) {
+    for (const std::size_t step : {std::size_t{1}, std::size_t{5}, bytes.size()}) {
+      EXPECT_EQ(ParseBytes(bytes, {}, step).state, State::kDone) << bytes << " by " << step;
+    }
+  }
+}
+
 TEST(RequestParser, MalformedRequestsNeverComeThrough) {
   for (const Malformed& malformed : MalformedRequests()) {
     for (const std::size_t step : {std::size_t{1}, SIZE_MAX}) {
