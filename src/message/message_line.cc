@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -84,11 +86,24 @@ Status SetPayload(NewMessage& message, std::string_view, std::string_view raw) {
   return Status::Ok();
 }
 
+// What is meant by two would be a guess.
+std::optional<std::string> FindTwice(
+    const std::vector<std::pair<std::string, std::string_view>>& members) {
+  std::set<std::string_view> seen;
+  for (const auto& [name, raw] : members) {
+    if (!seen.insert(name).second) return name;
+  }
+  return std::nullopt;
+}
+
 Status SetHeaders(NewMessage& message, std::string_view name, std::string_view raw) {
   const Json value = Json::parse(raw);
   if (!value.is_object()) return Wrong(name, "an object of strings");
   for (const auto& element : value) {
     if (!element.is_string()) return Wrong(name, "an object of strings");
+  }
+  if (const auto twice = FindTwice(Members(raw))) {
+    return Status::Invalid(StrCat(name, ": '", base::CleanError(*twice, 64), "' is given twice"));
   }
   message.headers = HeadersFromJson(raw);
   return Status::Ok();
@@ -163,9 +178,15 @@ Result<NewMessage> ParseMessageLine(std::string_view line) {
   }
   if (base::Trim(line).front() != '{') return Status::Invalid("is not a JSON object");
   NewMessage message;
-  for (const auto& [name, raw] : Members(line)) {
+  const auto members = Members(line);
+  for (const auto& [name, raw] : members) {
+    if (Setters().find(name) == Setters().end()) return UnknownMember(name);
+  }
+  if (const auto twice = FindTwice(members)) {
+    return Status::Invalid(StrCat(*twice, ": is given twice"));
+  }
+  for (const auto& [name, raw] : members) {
     const auto setter = Setters().find(name);
-    if (setter == Setters().end()) return UnknownMember(name);
     if (raw == "null" && name != "payload") continue;
     OUTBOX_RETURN_IF_ERROR(setter->second(message, name, raw));
   }

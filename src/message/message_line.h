@@ -16,7 +16,8 @@
 namespace outbox::message {
 
 // The bytes of the payload are taken over as they stand in the line. kInvalidArgument names the
-// member that is wrong; what the message itself must obey is checked by Enqueue.
+// member that is wrong, or there twice, as it does for a header; what the message itself must obey
+// is checked by Enqueue.
 Result<NewMessage> ParseMessageLine(std::string_view line);
 
 }  // namespace outbox::message

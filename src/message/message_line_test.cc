@@ -62,6 +62,14 @@ TEST(MessageLine, RefusesNumbersBeyondADoubleAndLoneSurrogates) {
   }
 }
 
+// What a payload means is its producer's and its consumer's business.
+TEST(MessageLine, TakesAPayloadThatHasAMemberTwiceAsItIs) {
+  const auto message =
+      ParseMessageLine(R"({"payload":{"a":1,"a":{"b":2,"b":3}},"topic":"t","headers":{"a":"b"}})");
+  ASSERT_OK(message);
+  EXPECT_EQ(message->payload, R"({"a":1,"a":{"b":2,"b":3}})");
+}
+
 TEST(MessageLine, NamesWhatIsWrong) {
   const std::vector<std::pair<const char*, const char*>> cases{
       {"", "is not valid JSON"},
@@ -76,6 +84,12 @@ TEST(MessageLine, NamesWhatIsWrong) {
       {R"({"topic":"t","payload":1,"event_version":0})", "event_version: is not a whole number"},
       {R"({"topic":"t","payload":1,"available_at":"now"})", "available_at: is not a time"},
       {R"({"topci":"t","payload":1})", "did you mean 'topic'?"},
+      {R"({"topic":"t","payload":1,"topic":"u"})", "topic: is given twice"},
+      {R"({"topic":"t","payload":1,"payload":1})", "payload: is given twice"},
+      {R"({"topic":"t","t\u006fpic":"u","payload":1})", "topic: is given twice"},
+      {R"({"topic":"t","payload":1,"key":null,"key":"k"})", "key: is given twice"},
+      {R"({"topic":"t","payload":1,"headers":{"a":"b","c":"d","\u0061":"b"}})",
+       "headers: 'a' is given twice"},
   };
   for (const auto& [line, problem] : cases) {
     EXPECT_THAT(ParseMessageLine(line).error().message(), HasSubstr(problem)) << line;
