@@ -353,11 +353,17 @@ const std::array kKeys{
              "The scope of those who see all tenants."},
             OUTBOX_FIELD(service.auth.operator_scope)),
     MakeKey({"service.rate_limit", "OUTBOX_SERVICE_RATE_LIMIT", "",
-             "Requests a second with one token."},
+             "Requests a second of one subject (`sub`) of a tenant, with all of its tokens."},
             OUTBOX_FIELD(service.rate_limit)),
     MakeKey(
         {"service.rate_burst", "OUTBOX_SERVICE_RATE_BURST", "", "Requests at once after a pause."},
         OUTBOX_FIELD(service.rate_burst)),
+    MakeKey({"service.refusal_limit", "OUTBOX_SERVICE_REFUSAL_LIMIT", "",
+             "Refused tokens a second of one address; beyond it the answer is 429."},
+            OUTBOX_FIELD(service.refusal_limit)),
+    MakeKey({"service.refusal_burst", "OUTBOX_SERVICE_REFUSAL_BURST", "",
+             "Refused tokens at once after a pause."},
+            OUTBOX_FIELD(service.refusal_burst)),
     MakeKey(
         {"service.workers", "OUTBOX_SERVICE_WORKERS", "", "Requests that are worked on at a time."},
         OUTBOX_FIELD(service.workers)),

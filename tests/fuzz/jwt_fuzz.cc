@@ -62,7 +62,7 @@ void CheckToken(const Authenticator& authenticator, const std::string& token) {
   const std::size_t dot = token.rfind('.');
   const std::string text = token.substr(0, dot);
   Require(token.substr(dot + 1) == Base64UrlEncode(HmacSha256(kSecret, text)));
-  Require(!who->subject.empty() && !who->token_key.empty());
+  Require(!who->subject.empty() && !who->issuer.empty());
   Require(!who->tenant || !who->tenant->is_nil());
 }
 

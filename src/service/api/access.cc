@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "service/api/foreign_page.h"
+#include "service/http/client_address.h"
 #include "service/http/problem.h"
 
 namespace outbox::service {
@@ -36,9 +37,9 @@ std::string_view BearerToken(const Request& request) {
   return field.substr(kBearer.size());
 }
 
-// Without the port: that is another one for each connection.
-std::string_view AddressOf(const Request& request) {
-  return std::string_view(request.remote).substr(0, request.remote.rfind(':'));
+// Not the token: a subject may have any number of them. No claim has a line break.
+std::string NameOf(const Principal& who) {
+  return StrCat(who.issuer, "\n", who.tenant ? who.tenant->ToString() : "", "\n", who.subject);
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ std::optional<Principal> Access::Identify(const Request& request, Response& refu
 }
 
 Response Access::Refused(const Request& request, Response refused) {
-  const auto wait = refusals_.Take(AddressOf(request));
+  const auto wait = refusals_.Take(ClientOfPeer(request.remote));
   return wait.count() > 0 ? TooManyRequests(wait) : std::move(refused);
 }
 
@@ -78,9 +79,7 @@ std::optional<Principal> Access::Check(const Request& request, Response& refused
                                        std::chrono::milliseconds patience) {
   std::optional<Principal> who = Identify(request, refused, patience);
   if (!who) return std::nullopt;
-  const std::string_view key =
-      who->token_key.empty() ? AddressOf(request) : std::string_view(who->token_key);
-  if (const auto wait = limiter_.Take(key); wait.count() > 0) {
+  if (const auto wait = calls_.Take(NameOf(*who)); wait.count() > 0) {
     refused = TooManyRequests(wait);
     return std::nullopt;
   }

@@ -2,7 +2,8 @@
 // a Router takes.
 //
 //   401 without a token, or with one that is refused; 403 when the token lacks the permission; 429
-//   when its holder asks too often, or when an address keeps on sending what is refused.
+//   when its subject asks too often, with whichever tokens, or when an address keeps on sending
+//   what is refused.
 //
 // Threads: any number at once.
 #pragma once
@@ -39,11 +40,11 @@ class Access {
   using KnownHandler = std::function<Response(const Request&, const Principal&)>;
 
   // Where authentication is switched off, pages of other origins than these are refused (403).
-  Access(std::unique_ptr<Authenticator> authenticator, RateLimiterOptions limit,
-         std::vector<std::string> origins = {})
+  Access(std::unique_ptr<Authenticator> authenticator, RateLimiterOptions calls,
+         RateLimiterOptions refusals, std::vector<std::string> origins = {})
       : authenticator_(std::move(authenticator)),
-        limiter_(limit),
-        refusals_(limit),
+        calls_(calls),
+        refusals_(refusals),
         origins_(std::move(origins)) {}
 
   // For holders of a permission. Operators have every permission.
@@ -72,7 +73,7 @@ class Access {
                                  std::chrono::milliseconds patience = Authenticator::kPatience);
 
   const std::unique_ptr<Authenticator> authenticator_;
-  RateLimiter limiter_;
+  RateLimiter calls_;     // by subject
   RateLimiter refusals_;  // by address: tokens that are refused have no name to count by
   const std::vector<std::string> origins_;
 };

@@ -328,7 +328,7 @@ TEST_P(OperatorApiSuite, PausesRelaysAndResumesThem) {
   EXPECT_OK((*relay)->Stop());
 }
 
-TEST_P(OperatorApiSuite, LimitsTheRateOfEachToken) {
+TEST_P(OperatorApiSuite, LimitsTheRateOfEachSubject) {
   options_.rate_limit = 1;
   options_.rate_burst = 3;
   StartService();

@@ -86,6 +86,8 @@ std::vector<std::string> ServiceOptions::Problems() const {
   }
   if (rate_limit == 0) problems.emplace_back("service.rate_limit: must be at least 1");
   if (rate_burst == 0) problems.emplace_back("service.rate_burst: must be at least 1");
+  if (refusal_limit == 0) problems.emplace_back("service.refusal_limit: must be at least 1");
+  if (refusal_burst == 0) problems.emplace_back("service.refusal_burst: must be at least 1");
   if (workers == 0 || workers > 64) problems.emplace_back("service.workers: must be 1 to 64");
   if (connections == 0 || connections > 100'000) {
     problems.emplace_back("service.connections: must be 1 to 100000");

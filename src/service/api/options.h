@@ -24,8 +24,10 @@ struct ServiceOptions {
   std::vector<std::string> cors_origins;
 
   AuthOptions auth;
-  std::size_t rate_limit = 50;   // requests a second of one token
-  std::size_t rate_burst = 100;  // at once after a pause
+  std::size_t rate_limit = 50;     // requests a second of one subject, with all of its tokens
+  std::size_t rate_burst = 100;    // at once after a pause
+  std::size_t refusal_limit = 10;  // refused tokens a second of one address
+  std::size_t refusal_burst = 50;  // at once after a pause
 
   MetricsOptions metrics;
   bool enqueue = false;  // messages may be enqueued over HTTP

@@ -104,6 +104,8 @@ struct Service::Running {
         access(std::move(authenticator),
                {.per_second = static_cast<double>(options.rate_limit),
                 .burst = static_cast<double>(options.rate_burst)},
+               {.per_second = static_cast<double>(options.refusal_limit),
+                .burst = static_cast<double>(options.refusal_burst)},
                options.cors_origins),
         health(tables, *parts.board, [this] { return access.authenticator().ready(); },
                {.stalled_after = options.stalled_after, .limited = LimitedTables(parts)}),

@@ -1,9 +1,5 @@
 #include "service/auth/authenticator.h"
 
-#include <openssl/sha.h>
-
-#include <array>
-#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -16,23 +12,11 @@
 namespace outbox::service {
 namespace {
 
-constexpr std::size_t kTokenKeyBytes = 16;
-
-// Of what is signed, not of the signature: an ES256 signature can be turned into a second good one
-// by anybody, and must not become a second identity.
-std::string TokenKey(std::string_view signed_text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(signed_text.data()), signed_text.size(),
-         digest.data());
-  return Base64UrlEncode({reinterpret_cast<const char*>(digest.data()), kTokenKeyBytes});
-}
-
 Principal Anyone() {
   return Principal{.subject = "anonymous",
                    .operator_scope = true,
                    .unrestricted = true,
-                   .expires = Timestamp::max(),
-                   .token_key = "anonymous"};
+                   .expires = Timestamp::max()};
 }
 
 }  // namespace
@@ -67,9 +51,7 @@ Result<Principal> Authenticator::Check(std::string_view token,
   }
   const auto payload = Base64UrlDecode(parts.payload);
   if (!payload) return RefuseToken("the payload of the token is not base64url");
-  OUTBOX_ASSIGN_OR_RETURN(Principal principal, ReadClaims(*payload, options_, surroundings_.now()));
-  principal.token_key = TokenKey(parts.signed_text);
-  return principal;
+  return ReadClaims(*payload, options_, surroundings_.now());
 }
 
 }  // namespace outbox::service

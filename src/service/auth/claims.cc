@@ -145,6 +145,7 @@ Result<Principal> ReadClaims(std::string_view payload, const AuthOptions& option
   OUTBOX_ASSIGN_OR_RETURN(const std::int64_t expires,
                           CheckTimes(*claims, options.leeway.count(), seconds));
   Principal principal;
+  principal.issuer = issuer;
   principal.expires = Timestamp(std::chrono::seconds(expires));
   OUTBOX_ASSIGN_OR_RETURN(principal.subject, ReadText(*claims, "sub"));
   OUTBOX_ASSIGN_OR_RETURN(principal.tenant, ReadTenant(*claims, options.claims.tenant));

@@ -12,8 +12,7 @@
 
 namespace outbox::service {
 
-// `payload` is the JSON text. Everything of the principal but its token_key. Errors are refusals
-// (refusal.h) that name the claim.
+// `payload` is the JSON text. Errors are refusals (refusal.h) that name the claim.
 Result<Principal> ReadClaims(std::string_view payload, const AuthOptions& options, Timestamp now);
 
 }  // namespace outbox::service

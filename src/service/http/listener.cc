@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "service/http/client_address.h"
 #include "service/http/connection.h"
 #include "service/http/problem.h"
 #include "service/http/request_id.h"
@@ -127,7 +128,7 @@ void Listener::Serve(tcp::socket socket) {
   if (error || core_->stopping) return;
   const ListenAddress remote{.host = Unmapped(peer.address()).to_string(), .port = peer.port()};
   try {
-    auto ticket = core_->connections.Admit(remote.host);
+    auto ticket = core_->connections.Admit(ClientOf(remote.host));
     if (!ticket) {
       if (core_->observer != nullptr) core_->observer->OnTurnedAway();
       if (tls_ == nullptr) TurnAway(socket);

@@ -1,8 +1,8 @@
 // RateLimiter: so many calls a second for each key, by token buckets.
 //
-// A key is whoever is limited: a token's subject, an address. Keys are remembered up to a maximum;
-// then the one that has been quiet longest is forgotten and starts again with a full bucket, so
-// clients must not be able to make up keys: use what has been verified.
+// A key is whoever is limited: a token's subject, an address. Keys are remembered up to a maximum.
+// Then one of the quietest is forgotten, the one with the fullest bucket, which loses least:
+// whoever has keys without end finds no room for them by having those forgotten that are limited.
 //
 // Threads: any number at once. Never blocks but for its own short lock.
 #pragma once
@@ -46,12 +46,14 @@ class RateLimiter {
   };
 
   Bucket& Touch(std::string_view key, Clock::time_point now);
+  void Refill(Bucket& bucket, Clock::time_point now) const;
+  void Forget(Clock::time_point now);
 
   const RateLimiterOptions options_;
   const std::function<Clock::time_point()> now_;
 
   mutable std::mutex mutex_;
-  std::list<Bucket> buckets_;  // the latest first
+  std::list<Bucket> buckets_;  // the latest first, but for those that Forget has passed over
   std::unordered_map<std::string_view, std::list<Bucket>::iterator>
       index_;  // keys are the buckets'
 };

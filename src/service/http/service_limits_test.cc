@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "service/http/client_address.h"
 #include "service/http/malformed_requests.h"
 #include "service/http/test_server.h"
 
@@ -249,6 +250,22 @@ TEST(HttpLimits, OneConnectionTooManyIsTurnedAway) {
   ASSERT_TRUE(WaitFor([&] { return server.server->counts().connections == 2; }));
   TestClient welcome(server.port());
   EXPECT_EQ(welcome.Get("/hello").status, 200);
+}
+
+TEST(HttpLimits, OneClientIsTheSameHoweverItsAddressIsWritten) {
+  for (const auto& [address, client] :
+       std::vector<std::pair<std::string, std::string>>{{"192.0.2.7", "192.0.2.7"},
+                                                        {"::ffff:192.0.2.7", "192.0.2.7"},
+                                                        {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"},
+                                                        {"2001:db8:1:2::", "2001:db8:1:2::"},
+                                                        {"2001:db8:1:3::1", "2001:db8:1:3::"},
+                                                        {"fe80::1%eth0", "fe80::"},
+                                                        {"::1", "::"},
+                                                        {"", ""}}) {
+    EXPECT_EQ(ClientOf(address), client) << address;
+  }
+  EXPECT_EQ(ClientOfPeer("192.0.2.7:80"), "192.0.2.7");
+  EXPECT_EQ(ClientOfPeer("[2001:db8:1:2:3:4:5:6]:80"), "2001:db8:1:2::");
 }
 
 TEST(HttpLimits, OneAddressMayBeLimited) {

@@ -74,6 +74,24 @@ TEST_F(RateLimiterTest, TheQuietestKeyIsForgotten) {
   EXPECT_EQ(limiter.keys(), 3u);
 }
 
+// Who can have keys made without end must not be able to have a limited one forgotten.
+TEST_F(RateLimiterTest, AFloodOfKeysNeitherGrowsItNorFreesWhoIsLimited) {
+  RateLimiter limiter = Make({.per_second = 0.001, .burst = 3, .keys_max = 100});
+  const auto drain = [&](const std::string& key) {
+    while (limiter.Take(key) == milliseconds::zero()) {
+    }
+  };
+  for (const char* key : {"quiet", "busy"}) drain(key);
+  for (int i = 0; i < 10'000; ++i) {
+    EXPECT_EQ(limiter.Take("flood" + std::to_string(i)), milliseconds::zero());
+    ASSERT_LE(limiter.keys(), 100u);
+    if (i % 10 == 0) {
+      EXPECT_GT(limiter.Take("busy"), milliseconds::zero()) << i;
+    }
+  }
+  EXPECT_GT(limiter.Take("quiet"), milliseconds::zero());
+}
+
 TEST_F(RateLimiterTest, ManyThreadsTogetherGetNoMore) {
   RateLimiter limiter = Make({.per_second = 1, .burst = 1000});
   std::atomic<int> allowed = 0;
