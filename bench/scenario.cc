@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "bench/interrupt.h"
 
 namespace outbox::bench {
@@ -45,7 +46,7 @@ std::size_t Run::history_rows() const {
 int Run::rounds() const { return options_.rounds.value_or(options_.quick ? 1 : kRounds); }
 
 void Run::Progress(std::string_view text) const {
-  std::fprintf(stderr, "bench: %.*s\n", static_cast<int>(text.size()), text.data());
+  std::fprintf(stderr, "bench: %s\n", base::Harmless(text).c_str());
 }
 
 Status Run::CheckInterrupted() const {

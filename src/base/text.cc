@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/hide_secrets.h"
+#include "base/printable.h"
 
 namespace outbox::base {
 namespace {
@@ -23,57 +24,9 @@ std::size_t AsciiWords(std::string_view text) noexcept {
   return at;
 }
 
-// Length of the well-formed UTF-8 character at the front of `text`, or 0.
-std::size_t Utf8Length(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  std::size_t length = 0;
-  unsigned char second_min = 0x80;
-  unsigned char second_max = 0xBF;
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    length = 2;
-  } else if (lead >= 0xE0 && lead <= 0xEF) {
-    length = 3;
-    if (lead == 0xE0) second_min = 0xA0;
-    if (lead == 0xED) second_max = 0x9F;
-  } else if (lead >= 0xF0 && lead <= 0xF4) {
-    length = 4;
-    if (lead == 0xF0) second_min = 0x90;
-    if (lead == 0xF4) second_max = 0x8F;
-  }
-  if (length == 0 || text.size() < length) return 0;
-  if (byte(1) < second_min || byte(1) > second_max) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  }
-  return length;
-}
-
-std::string Printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = Utf8Length(text);
-    if (length == 0) {
-      out += "\xEF\xBF\xBD";
-      text.remove_prefix(1);
-      continue;
-    }
-    const auto first = static_cast<unsigned char>(text[0]);
-    if (length == 1 && (first < 0x20 || first == 0x7F)) {
-      out += ' ';
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length);
-  }
-  return out;
-}
-
 std::string Clean(std::string_view text, std::size_t bytes_max, SettingForm form) {
   // Cut generously first: there is no need to look at a megabyte.
-  const std::string printable = Printable(text.substr(0, 4 * bytes_max + 1024));
+  const std::string printable = Harmless(text.substr(0, 4 * bytes_max + 1024));
   return Truncate(HideSecretSettings(HideUrlPasswords(printable), form), bytes_max);
 }
 

@@ -89,7 +89,7 @@ Status Run(const ConfigFlags& options) {
   set("profile", options.profile, "--profile");
   const Verdict verdict = ExamineConfig(sources);
   const config::Config& config = verdict.checked.config;
-  if (verdict.understood && options.json) std::cout << config::ToJson(config) << '\n';
+  if (verdict.understood && options.json) PrintJson(config::ToJson(config));
   if (verdict.understood && !options.json) PrintTable(config);
   if (verdict.status.ok() && !HasWork(config)) {
     PrintNote("note: there is no table to deliver from, so serve would not start");

@@ -106,12 +106,11 @@ Status EnqueueOne(const EnqueueFlags& options, store::Session& session) {
                                            ToEnqueueOptions(options));
                           }));
   if (options.json) {
-    std::cout << base::JsonObject()
-                     .Add("id", enqueued.id.ToString())
-                     .Add("seq", enqueued.seq)
-                     .Add("already_enqueued", enqueued.already_enqueued)
-                     .Finish()
-              << '\n';
+    PrintJson(base::JsonObject()
+                  .Add("id", enqueued.id.ToString())
+                  .Add("seq", enqueued.seq)
+                  .Add("already_enqueued", enqueued.already_enqueued)
+                  .Finish());
   } else {
     PrintLine(StrCat(enqueued.already_enqueued ? "already enqueued " : "enqueued ",
                      enqueued.id.ToString(), " (seq ", enqueued.seq, ")"));
@@ -149,12 +148,11 @@ class BulkEnqueue {
 
   void PrintSummary() const {
     if (options_.json) {
-      std::cout << base::JsonObject()
-                       .Add("enqueued", enqueued_)
-                       .Add("already_enqueued", already_enqueued_)
-                       .Add("refused", refused_)
-                       .Finish()
-                << '\n';
+      PrintJson(base::JsonObject()
+                    .Add("enqueued", enqueued_)
+                    .Add("already_enqueued", already_enqueued_)
+                    .Add("refused", refused_)
+                    .Finish());
     } else {
       std::string line = StrCat("enqueued ", Plural(enqueued_, "message"));
       if (already_enqueued_ > 0)

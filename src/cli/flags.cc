@@ -2,6 +2,8 @@
 
 #include <iostream>
 
+#include "cli/terminal.h"
+
 namespace outbox::cli {
 
 void AddDatabaseFlag(CLI::App& command, std::string& database) {
@@ -24,8 +26,8 @@ void AddJsonFlags(CLI::App& command, JsonFlags& flags) {
 }
 
 bool WriteJsonLine(const std::string& json) {
-  std::cout << json << '\n' << std::flush;
-  return std::cout.good();
+  PrintJson(json);
+  return std::cout.flush().good();
 }
 
 }  // namespace outbox::cli

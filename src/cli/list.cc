@@ -52,14 +52,13 @@ Result<store::ListFilter> MakeFilter(const ListFlags& options) {
   return filter;
 }
 
-void PrintJson(const store::ListPage& page) {
+void PrintPage(const store::ListPage& page) {
   std::vector<std::string> rows;
   for (const store::StoredMessage& row : page.rows) rows.push_back(ToJson(row, false));
-  std::cout << base::JsonObject()
-                   .AddRaw("messages", base::JsonArray(rows))
-                   .AddUnlessEmpty("next", page.next)
-                   .Finish()
-            << '\n';
+  PrintJson(base::JsonObject()
+                .AddRaw("messages", base::JsonArray(rows))
+                .AddUnlessEmpty("next", page.next)
+                .Finish());
 }
 
 // Where to go on, if there is more.
@@ -108,7 +107,7 @@ Status StreamJson(store::InspectStore& store, const store::Scope& scope, store::
     filter.limit = std::min(kPageRows, left.value_or(kPageRows));
     OUTBOX_ASSIGN_OR_RETURN(const store::ListPage page,
                             store.List(scope, filter, CommandDeadline()));
-    for (const store::StoredMessage& row : page.rows) std::cout << ToJson(row, false) << '\n';
+    for (const store::StoredMessage& row : page.rows) PrintJson(ToJson(row, false));
     if (left) *left -= page.rows.size();
     filter.after = page.next;
     // Who reads no more, as head does, has seen enough.
@@ -130,7 +129,7 @@ Status Run(const ListFlags& options) {
                       options.limited ? std::optional(filter.limit) : std::nullopt);
   }
   OUTBOX_ASSIGN_OR_RETURN(const auto filled, FillPage(*store, scope, filter, CommandDeadline()));
-  options.output.json ? PrintJson(filled.page) : PrintTable(filled);
+  options.output.json ? PrintPage(filled.page) : PrintTable(filled);
   return Status::Ok();
 }
 

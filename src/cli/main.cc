@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   try {
     return outbox::cli::Run(std::span<const char* const>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "outboxd: %s\n", error.what());
+    std::fprintf(stderr, "outboxd: %s\n", outbox::base::CleanError(error.what(), 4096).c_str());
     return outbox::cli::kFailed;
   }
 }

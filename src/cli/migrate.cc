@@ -11,6 +11,7 @@
 #include "cli/database.h"
 #include "cli/flags.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "cli/wrap.h"
 #include "store/schema_check.h"
 
@@ -93,7 +94,7 @@ void PrintDown(const std::string& table, const std::vector<int>& numbers) {
 }
 
 void PrintTablesJson(const std::vector<std::string>& tables) {
-  std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(tables)).Finish() << '\n';
+  PrintJson(base::JsonObject().AddRaw("tables", base::JsonArray(tables)).Finish());
 }
 
 // Runs `step` for each table until one fails; it prints for people, and returns what to print for
@@ -206,7 +207,8 @@ Status Print(const MigrateFlags& options, store::Backend& backend) {
   return ForEachTable(options, [&](const std::string& table) -> Result<std::string> {
     OUTBOX_ASSIGN_OR_RETURN(const std::string sql,
                             backend.PrintMigration(ForTable(options, table), print));
-    if (!options.output.json) std::cout << sql << (sql.ends_with('\n') ? "" : "\n");
+    if (!options.output.json)
+      std::cout << Harmless(sql, "\n\t") << (sql.ends_with('\n') ? "" : "\n");
     return base::JsonObject().Add("table", table).Add("sql", sql).Finish();
   });
 }

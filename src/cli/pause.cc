@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/flags.h"
+#include "cli/terminal.h"
 #include "cli/wrap.h"
 #include "store/control_store.h"
 
@@ -69,13 +70,12 @@ Status Turn(const PauseFlags& options, bool pause) {
                                                  audit, CommandDeadline())
                                 : control->Resume(table, options.sink, audit, CommandDeadline()));
   if (options.json) {
-    std::cout << base::JsonObject()
-                     .Add("table", table)
-                     .AddUnlessEmpty("sink", options.sink)
-                     .Add("action", pause ? "pause" : "resume")
-                     .Add("changed", changed > 0)
-                     .Finish()
-              << '\n';
+    PrintJson(base::JsonObject()
+                  .Add("table", table)
+                  .AddUnlessEmpty("sink", options.sink)
+                  .Add("action", pause ? "pause" : "resume")
+                  .Add("changed", changed > 0)
+                  .Finish());
     return Status::Ok();
   }
   const std::string what = options.sink.empty() ? table : StrCat(table, "/", options.sink);

@@ -14,6 +14,7 @@
 #include "cli/database.h"
 #include "cli/format.h"
 #include "cli/supervisor.h"
+#include "cli/terminal.h"
 #include "cli/when.h"
 #include "cli/wrap.h"
 #include "config/config.h"
@@ -110,16 +111,16 @@ void PrintSummary(const RelayStats& stats, std::chrono::milliseconds took, std::
   const double seconds = static_cast<double>(took.count()) / 1000;
   const double rate = seconds > 0 ? static_cast<double>(stats.delivered) / seconds : 0;
   if (json != nullptr) {
-    *json << base::JsonObject()
-                 .Add("delivered", stats.delivered)
-                 .Add("retried", stats.retried)
-                 .Add("dead", stats.dead)
-                 .Add("released", stats.released)
-                 .Add("lost", stats.lost)
-                 .AddRaw("seconds", base::JsonNumber(seconds))
-                 .AddRaw("per_second", base::JsonNumber(rate))
-                 .Finish()
-          << '\n';
+    PrintJson(base::JsonObject()
+                  .Add("delivered", stats.delivered)
+                  .Add("retried", stats.retried)
+                  .Add("dead", stats.dead)
+                  .Add("released", stats.released)
+                  .Add("lost", stats.lost)
+                  .AddRaw("seconds", base::JsonNumber(seconds))
+                  .AddRaw("per_second", base::JsonNumber(rate))
+                  .Finish(),
+              *json);
     return;
   }
   PrintNote(StrCat("delivered ", FormatCount(stats.delivered), ", retried ",

@@ -83,11 +83,10 @@ Status RunRelays(const RelaysFlags& options) {
   }
   if (options.output.jsonl) return Status::Ok();
   for (const store::RelayPause& pause : pauses) pauses_json.push_back(ToJson(pause));
-  std::cout << base::JsonObject()
-                   .AddRaw("relays", base::JsonArray(relays_json))
-                   .AddRaw("pauses", base::JsonArray(pauses_json))
-                   .Finish()
-            << '\n';
+  PrintJson(base::JsonObject()
+                .AddRaw("relays", base::JsonArray(relays_json))
+                .AddRaw("pauses", base::JsonArray(pauses_json))
+                .Finish());
   return Status::Ok();
 }
 

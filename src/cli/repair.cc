@@ -148,13 +148,12 @@ Result<std::size_t> Change(const Repair& repair, store::InspectStore& store,
 void PrintOutcome(const Repair& repair, const RepairOptions& options, const std::string& table,
                   std::size_t matched, std::size_t changed) {
   if (options.json) {
-    std::cout << base::JsonObject()
-                     .Add("table", table)
-                     .Add("matched", matched)
-                     .Add("changed", changed)
-                     .Add("dry_run", options.dry_run)
-                     .Finish()
-              << '\n';
+    PrintJson(base::JsonObject()
+                  .Add("table", table)
+                  .Add("matched", matched)
+                  .Add("changed", changed)
+                  .Add("dry_run", options.dry_run)
+                  .Finish());
   } else if (options.dry_run) {
     PrintLine(StrCat(Plural(matched, "message"), " of ", table, " would be ", repair.done));
   } else {

@@ -12,6 +12,7 @@
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/status_style.h"
+#include "cli/terminal.h"
 #include "cli/timeline.h"
 #include "cli/wrap.h"
 #include "store/message_json.h"
@@ -123,7 +124,7 @@ Status Run(const ShowFlags& options) {
     OUTBOX_ASSIGN_OR_RETURN(const auto attempts,
                             store->Attempts(store::Scope::All(), *id, CommandDeadline()));
     if (options.json) {
-      std::cout << ToJson(*found, attempts) << '\n';
+      PrintJson(ToJson(*found, attempts));
     } else {
       PrintFields(*found);
       if (!attempts.empty()) std::cout << '\n' << Timeline(*found, attempts).For(STDOUT_FILENO);

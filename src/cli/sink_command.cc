@@ -74,7 +74,7 @@ class Steps {
     std::cout << Label(end) << "  " << padded << Styled(time, Style::kDim, colour_);
     if (!detail.empty()) {
       std::cout << (below_ ? "\n  " : "  ")
-                << base::Join(WrapLines(detail, room_),
+                << base::Join(WrapLines(Harmless(detail), room_),
                               "\n" + std::string(below_ ? 2 : kDetailColumn, ' '));
     }
     std::cout << std::endl;
@@ -119,7 +119,7 @@ class Steps {
     base::JsonObject end;
     end.Add("ok", status.ok());
     if (!status.ok()) end.Add("error", status.message()).AddUnlessEmpty("hint", status.hint());
-    std::cout << end.AddRaw("steps", base::JsonArray(steps_)).Finish() << '\n';
+    PrintJson(end.AddRaw("steps", base::JsonArray(steps_)).Finish());
   }
 
  private:

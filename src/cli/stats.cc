@@ -76,7 +76,7 @@ Status Run(const StatsFlags& options) {
   }
   if (options.output.jsonl) return Status::Ok();
   if (options.output.json) {
-    std::cout << base::JsonObject().AddRaw("tables", base::JsonArray(json)).Finish() << '\n';
+    PrintJson(base::JsonObject().AddRaw("tables", base::JsonArray(json)).Finish());
   } else {
     std::cout << shown.For(STDOUT_FILENO);
   }

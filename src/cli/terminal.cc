@@ -46,10 +46,6 @@ bool IsIn(std::span<const Range> ranges, char32_t character) noexcept {
   });
 }
 
-bool IsControl(char32_t character) noexcept {
-  return character < 0x20 || (character >= 0x7F && character < 0xA0);
-}
-
 std::size_t WidthOf(char32_t character) noexcept {
   if (character < 0x300) return 1;
   if (IsIn(kCombining, character)) return 0;
@@ -99,22 +95,8 @@ std::string Styled(std::string_view text, Style style, bool colour) {
   return base::StrCat("\x1b[", code, "m", text, "\x1b[0m");
 }
 
-std::string Harmless(std::string_view text, std::string_view keep) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t start = at;
-    const char32_t character = NextCharacter(text, at);
-    const std::string_view bytes = text.substr(start, at - start);
-    if (!base::IsValidUtf8(bytes)) {
-      out += "\xEF\xBF\xBD";
-    } else if (IsControl(character) && keep.find(bytes) == std::string_view::npos) {
-      out += ' ';
-    } else {
-      out += bytes;
-    }
-  }
-  return out;
+void PrintJson(std::string_view json, std::ostream& out) {
+  out << base::HarmlessJson(json) << '\n';
 }
 
 std::size_t DisplayWidth(std::string_view text) noexcept {
@@ -133,7 +115,7 @@ std::string_view WithoutLast(std::string_view text) noexcept {
 }
 
 bool Confirm(std::string_view question) {
-  std::string asked = FitTerminal(base::StrCat(question, " [y/N]"), STDERR_FILENO);
+  std::string asked = FitTerminal(base::StrCat(Harmless(question), " [y/N]"), STDERR_FILENO);
   asked.back() = ' ';
   std::cerr << asked << std::flush;
   std::string answer;

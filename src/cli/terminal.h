@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <iostream>
 #include <string>
 #include <string_view>
+
+#include "base/printable.h"
 
 namespace outbox::cli {
 
@@ -18,9 +21,11 @@ std::size_t TerminalWidth(int fd) noexcept;
 // `text` between the escape sequences of `style`, or `text` itself.
 std::string Styled(std::string_view text, Style style, bool colour);
 
-// A text from elsewhere without what a terminal obeys: each control character, C1 among them, is a
-// space, what is not UTF-8 is a replacement character. `keep` are control characters that stay.
-std::string Harmless(std::string_view text, std::string_view keep = {});
+// For every text from elsewhere that is printed.
+using base::Harmless;
+
+// Prints JSON text and a line break, with what a terminal obeys escaped.
+void PrintJson(std::string_view json, std::ostream& out = std::cout);
 
 // Columns that a text takes on a terminal: two for the wide characters of East Asia and for emoji,
 // none for marks that combine with the character before.
@@ -29,7 +34,7 @@ std::size_t DisplayWidth(std::string_view text) noexcept;
 // A text without its last character, and the marks that belong to it.
 std::string_view WithoutLast(std::string_view text) noexcept;
 
-// Asks on the terminal and reads a line; true for "y" and "yes".
+// Asks on the terminal, without what it obeys, and reads a line; true for "y" and "yes".
 bool Confirm(std::string_view question);
 
 }  // namespace outbox::cli

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/format.h"
+#include "cli/terminal.h"
 #include "cli/when.h"
 #include "cli/wrap.h"
 #include "service/auth/mint.h"
@@ -42,7 +43,7 @@ struct TokenFlags {
 Status MakeSecret(const TokenFlags& flags) {
   OUTBOX_RETURN_IF_ERROR(service::CreateSecretFile(flags.new_secret));
   if (flags.json) {
-    std::cout << base::JsonObject().Add("secret_file", flags.new_secret).Finish() << '\n';
+    PrintJson(base::JsonObject().Add("secret_file", flags.new_secret).Finish());
   } else {
     PrintNote(base::StrCat("wrote a new secret to ", flags.new_secret));
   }
@@ -124,11 +125,10 @@ Status RunToken(const TokenFlags& flags) {
                               : service::ReadSecretFile(flags.secret_file));
   const std::string token = service::MintToken(claims, secret, flags.kid);
   if (flags.json) {
-    std::cout << base::JsonObject()
-                     .Add("token", token)
-                     .Add("expires", base::FormatTimestamp(claims.expires))
-                     .Finish()
-              << '\n';
+    PrintJson(base::JsonObject()
+                  .Add("token", token)
+                  .Add("expires", base::FormatTimestamp(claims.expires))
+                  .Finish());
   } else {
     std::cout << token << '\n';
   }

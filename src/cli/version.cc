@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/json_object.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 
@@ -16,8 +17,9 @@ void AddVersion(CLI::App& app, Action& action) {
   AddJsonFlag(*command, *json);
   command->callback([&action, json] {
     action = [json] {
-      std::cout << (*json ? base::JsonObject().Add("version", Version()).Finish()
-                          : base::StrCat("outboxd ", Version()))
+      std::cout << (*json
+                        ? base::HarmlessJson(base::JsonObject().Add("version", Version()).Finish())
+                        : base::StrCat("outboxd ", Version()))
                 << '\n';
       return Status::Ok();
     };

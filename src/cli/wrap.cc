@@ -79,9 +79,9 @@ std::string FitTerminal(std::string_view line, int fd) {
       indent, base::Join(WrapLines(line.substr(start), room), base::StrCat("\n", further)), "\n");
 }
 
-void PrintLine(std::string_view line) { std::cout << FitTerminal(line, STDOUT_FILENO); }
+void PrintLine(std::string_view line) { std::cout << FitTerminal(Harmless(line), STDOUT_FILENO); }
 
-void PrintNote(std::string_view line) { std::cerr << FitTerminal(line, STDERR_FILENO); }
+void PrintNote(std::string_view line) { std::cerr << FitTerminal(Harmless(line), STDERR_FILENO); }
 
 std::string WrapEntry(std::string_view name, std::string_view text, std::size_t name_width,
                       std::size_t width) {

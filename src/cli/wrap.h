@@ -19,7 +19,8 @@ std::vector<std::string> BreakLines(std::string_view text, std::size_t width);
 // What an indented line goes on in is indented further.
 std::string FitTerminal(std::string_view line, int fd);
 
-// Print such a line for people, to standard output and to standard error.
+// Print such a line for people, without what a terminal obeys, to standard output and to standard
+// error.
 void PrintLine(std::string_view line);
 void PrintNote(std::string_view line);
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "demo/live.h"
 #include "demo/script.h"
@@ -41,12 +42,12 @@ Status RunDemo(const DemoOptions& options) {
   OUTBOX_ASSIGN_OR_RETURN(auto failures, Play(*show, options));
   const Summary summary = show->Finish(std::move(failures));
   if (options.json) {
-    std::fputs(summary.ToJson().c_str(), stdout);
+    std::fputs(base::HarmlessJson(summary.ToJson()).c_str(), stdout);
   } else {
-    std::printf("\n%s", summary.ToText().c_str());
+    std::printf("\n%s", base::Harmless(summary.ToText(), "\n").c_str());
   }
   std::fflush(stdout);
-  if (options.keep) std::fprintf(stderr, "%s\n", show->Keep().c_str());
+  if (options.keep) std::fprintf(stderr, "%s\n", base::Harmless(show->Keep()).c_str());
   const auto problems = summary.Problems();
   if (problems.empty()) return Status::Ok();
   return Status::Permanent(Code::kInternal, base::StrCat("demo: ", base::Join(problems, "; ")));

@@ -1,5 +1,7 @@
 #include "demo/line.h"
 
+#include "base/printable.h"
+
 namespace outbox::demo {
 namespace {
 
@@ -35,7 +37,8 @@ std::size_t DisplayWidth(std::string_view text) noexcept {
   return width;
 }
 
-Line& Line::Add(std::string_view text, Style style) {
+Line& Line::Add(std::string_view text_given, Style style) {
+  const std::string text = base::Harmless(text_given);
   const std::string_view fitting = Head(text, width_ - used_);
   if (fitting.empty()) return *this;
   const std::string_view escape = Escape(style);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "sql/demo.h"
@@ -71,8 +72,8 @@ Stage::~Stage() {
     return;
   }
   if (const Status dropped = DropTables(); !dropped.ok()) {
-    std::fprintf(stderr, "outboxd: demo: its tables are left in %s: %s\n", description().c_str(),
-                 dropped.ToString().c_str());
+    std::fprintf(stderr, "outboxd: demo: its tables are left in %s: %s\n",
+                 base::Harmless(description()).c_str(), base::Harmless(dropped.ToString()).c_str());
   }
 }
 

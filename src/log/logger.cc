@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/json_object.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace outbox::log {
@@ -21,7 +22,7 @@ std::string LogfmtText(std::string_view text) {
   const bool bare = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > 0x20 && c < 0x7F && c != '"' && c != '=' && c != '\\';
   });
-  return bare ? std::string(text) : base::JsonQuote(text);
+  return bare ? std::string(text) : base::HarmlessJson(base::JsonQuote(text));
 }
 
 bool IsEmpty(const Field& field) {
@@ -53,7 +54,7 @@ std::string Json(Level level, std::string_view message, std::span<const Field> f
     if (IsEmpty(field)) continue;
     std::visit([&](const auto& value) { line.Add(field.name(), value); }, field.value());
   }
-  return line.Finish();
+  return base::HarmlessJson(line.Finish());
 }
 
 }  // namespace

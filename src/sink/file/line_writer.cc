@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "sink/file/json_line.h"
 
@@ -69,7 +70,13 @@ LineWriter::Written LineWriter::Write(int fd, std::string_view name, std::span<c
   line_ends.reserve(batch.size());
   if (torn_) buffer += '\n';
   for (const Message& message : batch) {
-    AppendJsonLine(message, buffer);
+    if (for_terminal_) {
+      std::string line;
+      AppendJsonLine(message, line);
+      buffer += base::HarmlessJson(line);
+    } else {
+      AppendJsonLine(message, buffer);
+    }
     line_ends.push_back(buffer.size());
   }
 

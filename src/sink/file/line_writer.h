@@ -14,6 +14,9 @@ namespace outbox::sink {
 // Used by one thread at a time.
 class LineWriter {
  public:
+  // `for_terminal`: lines are written with what a terminal obeys escaped, equal in value.
+  explicit LineWriter(bool for_terminal = false) noexcept : for_terminal_(for_terminal) {}
+
   struct Written {
     std::size_t lines = 0;       // whole lines that the descriptor has taken
     std::size_t torn_bytes = 0;  // of the line behind these, which was cut off
@@ -30,6 +33,7 @@ class LineWriter {
   void set_torn(bool torn) noexcept { torn_ = torn; }
 
  private:
+  const bool for_terminal_;
   bool torn_ = false;
 };
 

@@ -34,7 +34,7 @@ class StdoutSink final : public Sink {
 
  private:
   base::Turn turn_;
-  LineWriter writer_;  // guarded by turn_
+  LineWriter writer_{isatty(STDOUT_FILENO) == 1};  // guarded by turn_
 };
 
 }  // namespace
