@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "message/payload_echo.h"
 
 namespace outbox::message {
 namespace {
@@ -85,6 +88,24 @@ std::string HidePayload(std::string text, std::string_view payload) {
     Hide(text, std::string_view(quoted).substr(1, quoted.size() - 2));
   }
   return text;
+}
+
+std::array<std::string_view, 5> KnownWords(const Message& message) {
+  return {message.topic, message.event_type, message.aggregate_type, message.aggregate_id,
+          message.key};
+}
+
+std::string HidePayloads(std::string text, std::span<const Message> messages) {
+  PayloadEcho echo;
+  std::vector<std::string_view> known;
+  for (const Message& message : messages) {
+    text = HidePayload(std::move(text), message.payload);
+    const auto words = KnownWords(message);
+    known.insert(known.end(), words.begin(), words.end());
+  }
+  const std::size_t number = echo.Add(text, known);
+  for (const Message& message : messages) echo.Look(message.payload);
+  return echo.Repeats(number) ? std::string(kRepeatsPayload) : text;
 }
 
 }  // namespace outbox::message

@@ -7,43 +7,88 @@
 
 #include "base/text.h"
 #include "message/hide_payload.h"
+#include "message/payload_echo.h"
 
 namespace outbox::relay {
 namespace {
 
-using Quoted = std::vector<const Message*>;
-
-std::string Cleaned(std::string text, const Quoted& quoted, std::size_t bytes_max) {
-  // Far more than is kept, and little enough to search.
+// Far more than is kept, and little enough to search.
+std::string Searched(std::string text, std::size_t bytes_max) {
   text.resize(std::min(text.size(), 4 * bytes_max));
-  for (const Message* message : quoted) {
-    text = message::HidePayload(std::move(text), message->payload);
-  }
-  return base::CleanError(text, bytes_max);
+  return text;
 }
+
+// Texts of a call, each once, cleaned of the payloads of all of its messages.
+class Texts {
+ public:
+  Texts(std::span<const Message> messages, std::size_t bytes_max)
+      : messages_(messages), bytes_max_(bytes_max) {}
+
+  void Add(const std::string& text, const Message& about) {
+    if (!text.empty()) by_text_[text].about.push_back(&about);
+  }
+
+  void Clean() {
+    message::PayloadEcho echo;
+    for (auto& [text, entry] : by_text_) {
+      entry.clean = Searched(text, bytes_max_);
+      std::vector<std::string_view> known;
+      for (const Message* message : entry.about) {
+        entry.clean = message::HidePayload(std::move(entry.clean), message->payload);
+        const auto words = message::KnownWords(*message);
+        known.insert(known.end(), words.begin(), words.end());
+      }
+      entry.number = echo.Add(entry.clean, known);
+    }
+    for (const Message& message : messages_) echo.Look(message.payload);
+    for (auto& [text, entry] : by_text_) {
+      if (echo.Repeats(entry.number)) entry.clean = message::kRepeatsPayload;
+      entry.clean = base::CleanError(entry.clean, bytes_max_);
+    }
+  }
+
+  std::string CleanOf(const std::string& text) const {
+    return text.empty() ? text : by_text_.at(text).clean;
+  }
+
+ private:
+  struct Entry {
+    std::vector<const Message*> about;
+    std::size_t number = 0;
+    std::string clean;
+  };
+
+  const std::span<const Message> messages_;
+  const std::size_t bytes_max_;
+  std::unordered_map<std::string, Entry> by_text_;
+};
 
 }  // namespace
 
 std::string ErrorText(const Status& failure, const Message& message, std::size_t bytes_max) {
-  return Cleaned(failure.ToString(), {&message}, bytes_max);
+  return base::CleanError(
+      message::HidePayloads(Searched(failure.ToString(), bytes_max), std::span(&message, 1)),
+      bytes_max);
 }
 
 void CleanFailures(std::span<const Message> messages, std::span<Status> results,
                    std::size_t bytes_max) {
-  std::unordered_map<std::string, Quoted> by_text;
+  Texts texts(messages, bytes_max);
+  bool any = false;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].ok()) by_text[results[i].message()].push_back(&messages[i]);
+    if (results[i].ok()) continue;
+    any = true;
+    texts.Add(results[i].message(), messages[i]);
+    texts.Add(results[i].hint(), messages[i]);
+    texts.Add(results[i].native(), messages[i]);
   }
-  if (by_text.empty()) return;
-  std::unordered_map<std::string, std::string> clean;
-  for (const auto& [text, quoted] : by_text) clean[text] = Cleaned(text, quoted, bytes_max);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    Status& result = results[i];
+  if (!any) return;
+  texts.Clean();
+  for (Status& result : results) {
     if (result.ok()) continue;
-    const Quoted own{&messages[i]};
-    Status cleaned = Status(result.code(), result.disposition(), clean[result.message()])
-                         .WithHint(Cleaned(result.hint(), own, bytes_max))
-                         .WithNative(Cleaned(result.native(), own, bytes_max));
+    Status cleaned = Status(result.code(), result.disposition(), texts.CleanOf(result.message()))
+                         .WithHint(texts.CleanOf(result.hint()))
+                         .WithNative(texts.CleanOf(result.native()));
     const auto wait = result.retry_after();
     result = wait ? std::move(cleaned).WithRetryAfter(*wait) : std::move(cleaned);
   }

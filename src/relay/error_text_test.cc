@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "message/hide_payload.h"
+#include "tests/support/echoes.h"
+
 namespace outbox::relay {
 namespace {
 
@@ -69,6 +72,40 @@ TEST(CleanFailures, ATextInCommonQuotesNoneOfItsMessages) {
   EXPECT_EQ(results[0].hint(), "look");
   EXPECT_EQ(results[0].retry_after(), std::chrono::seconds(3));
   EXPECT_TRUE(results[2].ok());
+}
+
+TEST(CleanFailures, NoTextRepeatsAnyMessageOfTheCallInAnyForm) {
+  std::vector<Message> messages(2);
+  messages[0].payload = R"({"name":"CANARY \"A\" of one tenant","iban":"DE02120300000000202051"})";
+  messages[1].payload = R"({"name":"CANARY <B> of another","iban":"DE02500105170137075030"})";
+  for (const Message& quoted : messages) {
+    for (const outbox::testing::Echo& echo : outbox::testing::EchoesOf(quoted.payload)) {
+      const std::string text = "cannot take " + echo.text;
+      std::vector<Status> results{Failure(text).WithHint(text).WithNative(text),
+                                  Failure("there is no queue for it").WithNative("404")};
+      CleanFailures(messages, results, 2048);
+      for (const std::string& said :
+           {results[0].message(), results[0].hint(), results[0].native()}) {
+        EXPECT_THAT(said, ::testing::AnyOf(message::kRepeatsPayload, HasSubstr("[payload]")))
+            << echo.form;
+        EXPECT_THAT(said, Not(HasSubstr(echo.text.substr(0, 30)))) << echo.form;
+      }
+      EXPECT_EQ(results[1].ToString(), "there is no queue for it (404)");
+    }
+  }
+}
+
+TEST(CleanFailures, MayNameTheTopicAndTheKeyThatThePayloadHasToo) {
+  std::vector<Message> messages(1);
+  messages[0].topic = "family-hub.members.family-member-invited.v1";
+  messages[0].key = "customer-1000200030004000";
+  messages[0].payload = R"({"type":"family-hub.members.family-member-invited.v1",)"
+                        R"("customer":"customer-1000200030004000"})";
+  const std::string text =
+      "no route for " + messages[0].topic + " with the key " + messages[0].key;
+  std::vector<Status> results{Failure(text)};
+  CleanFailures(messages, results, 2048);
+  EXPECT_EQ(results[0].message(), text);
 }
 
 TEST(ErrorText, MayMentionIds) {

@@ -262,7 +262,7 @@ bool HttpServer::Answer(Channel& channel, const Request& request) {
     changed_.wait(lock, [&] { return stopping_; });
     return false;
   }
-  std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " Test\r\n";
+  std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " " + reply.reason + "\r\n";
   for (const auto& [name, value] : reply.headers) head += name + ": " + value + "\r\n";
   head += "Content-Length: " + std::to_string(reply.body.size()) + "\r\n\r\n";
   const std::size_t sent =

@@ -45,6 +45,7 @@ class HttpServer {
     Ending ending = Ending::kKeep;
     // Waited before each byte of the body.
     std::chrono::milliseconds per_byte{0};
+    std::string reason = "Test";
   };
   using Handler = std::function<Reply(const Request&)>;
 

@@ -96,7 +96,7 @@ class Circuit {
       }
     }
     // The text will be told of other messages.
-    if (last) last_failure_ = message::HidePayload(results[*last].message(), batch[*last].payload);
+    if (last) last_failure_ = message::HidePayloads(results[*last].message(), batch);
   }
 
   Status Refusal() const {

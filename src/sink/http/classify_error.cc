@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "message/payload_echo.h"
 #include "sink/net/tls.h"
 
 namespace outbox::sink {
@@ -19,6 +20,70 @@ constexpr std::string_view kWriteHttps = "the server speaks TLS at this port: wr
 constexpr std::chrono::hours kGoneFor{24};
 // OpenSSL's words for bytes that are not TLS.
 constexpr std::string_view kWrongVersion = "wrong version number";
+
+// Letters in a row that an excerpt may not share with what was sent.
+constexpr std::size_t kExcerptRun = 12;
+// More than this in flight is not compared with an excerpt.
+constexpr std::size_t kComparedBytesMax = std::size_t{1} << 20;
+
+struct Phrase {
+  long status;
+  std::string_view text;
+};
+
+// Of RFC 9110 and its companions.
+constexpr std::array kPhrases{
+    Phrase{300, "Multiple Choices"},
+    Phrase{301, "Moved Permanently"},
+    Phrase{302, "Found"},
+    Phrase{303, "See Other"},
+    Phrase{304, "Not Modified"},
+    Phrase{307, "Temporary Redirect"},
+    Phrase{308, "Permanent Redirect"},
+    Phrase{400, "Bad Request"},
+    Phrase{401, "Unauthorized"},
+    Phrase{402, "Payment Required"},
+    Phrase{403, "Forbidden"},
+    Phrase{404, "Not Found"},
+    Phrase{405, "Method Not Allowed"},
+    Phrase{406, "Not Acceptable"},
+    Phrase{407, "Proxy Authentication Required"},
+    Phrase{408, "Request Timeout"},
+    Phrase{409, "Conflict"},
+    Phrase{410, "Gone"},
+    Phrase{411, "Length Required"},
+    Phrase{412, "Precondition Failed"},
+    Phrase{413, "Content Too Large"},
+    Phrase{414, "URI Too Long"},
+    Phrase{415, "Unsupported Media Type"},
+    Phrase{417, "Expectation Failed"},
+    Phrase{421, "Misdirected Request"},
+    Phrase{422, "Unprocessable Content"},
+    Phrase{423, "Locked"},
+    Phrase{425, "Too Early"},
+    Phrase{426, "Upgrade Required"},
+    Phrase{428, "Precondition Required"},
+    Phrase{429, "Too Many Requests"},
+    Phrase{431, "Request Header Fields Too Large"},
+    Phrase{451, "Unavailable For Legal Reasons"},
+    Phrase{500, "Internal Server Error"},
+    Phrase{501, "Not Implemented"},
+    Phrase{502, "Bad Gateway"},
+    Phrase{503, "Service Unavailable"},
+    Phrase{504, "Gateway Timeout"},
+    Phrase{505, "HTTP Version Not Supported"},
+    Phrase{507, "Insufficient Storage"},
+    Phrase{508, "Loop Detected"},
+    Phrase{511, "Network Authentication Required"},
+};
+
+// The kinds of an answer that are told by name: any text can stand in a header.
+constexpr std::array<std::string_view, 9> kContentTypes{
+    "application/json", "application/problem+json",
+    "application/xml",  "text/html",
+    "text/plain",       "text/xml",
+    "text/css",         "application/octet-stream",
+    "application/grpc"};
 
 // A server's words to a request in the clear at its port for TLS: of nginx, Go, Apache, Tomcat.
 bool AsksForTls(std::string_view response) {
@@ -116,17 +181,37 @@ std::optional<std::chrono::milliseconds> WaitFor(const HttpExchange& exchange,
   return std::nullopt;
 }
 
+// "404 Not Found"
+std::string StatusText(long status) {
+  for (const Phrase& phrase : kPhrases) {
+    if (phrase.status == status) return StrCat(status, " ", phrase.text);
+  }
+  return std::to_string(status);
+}
+
+// "; 120 bytes of text/html"
+std::string BodyText(const HttpExchange& exchange) {
+  if (exchange.body_bytes == 0) return "";
+  const std::string_view type = base::Trim(
+      std::string_view(exchange.content_type)
+          .substr(0, std::min(exchange.content_type.find(';'), exchange.content_type.size())));
+  const auto* const known = std::find(kContentTypes.begin(), kContentTypes.end(), type);
+  return StrCat("; ", exchange.cut_off ? "more than " : "", exchange.body_bytes, " bytes",
+                known == kContentTypes.end() ? "" : StrCat(" of ", *known));
+}
+
 Status ClassifyAnswer(const HttpExchange& exchange, const HttpOptions& options) {
   const long code = exchange.status;
   if (code >= 200 && code < 300) return Status::Ok();
   const HttpVerdict verdict = VerdictOf(exchange, options);
-  const std::string response = Clean(exchange.response, options);
   const bool own_fault = verdict == HttpVerdict::kMessage ||
                          (verdict == HttpVerdict::kRetry && CodeOf(code) != Code::kUnavailable);
-  const bool wants_tls = code == 400 && options.url.starts_with("http:") && AsksForTls(response);
+  const bool wants_tls =
+      code == 400 && options.url.starts_with("http:") && AsksForTls(exchange.response);
   Status status = Status(own_fault ? Code::kRejected : CodeOf(code), DispositionOf(verdict),
-                         StrCat(options.endpoint.ToString(), " answered ", code,
-                                Remark(exchange, verdict), response.empty() ? "" : ": ", response))
+                         StrCat(options.endpoint.ToString(), " answered ", StatusText(code),
+                                Remark(exchange, verdict), BodyText(exchange),
+                                exchange.excerpt.empty() ? "" : ": ", exchange.excerpt))
                       .WithNative(StrCat("HTTP ", code))
                       .WithHint(std::string(wants_tls                       ? kWriteHttps
                                             : verdict == HttpVerdict::kDown ? DownHint(code)
@@ -182,6 +267,19 @@ Status ClassifyTransport(const HttpExchange& exchange, const HttpOptions& option
 }
 
 }  // namespace
+
+std::string TellableExcerpt(std::string_view response, std::span<const std::string_view> sent,
+                            const HttpOptions& options) {
+  if (options.excerpt == 0 || response.empty()) return "";
+  std::size_t bytes = 0;
+  for (const std::string_view body : sent) bytes += body.size();
+  if (bytes > kComparedBytesMax) return "[too much is in flight to compare the answer with it]";
+  message::PayloadEcho echo(kExcerptRun);
+  const std::size_t answer = echo.Add(response);
+  for (const std::string_view body : sent) echo.Look(body);
+  if (echo.Repeats(answer)) return "[the answer repeats what was sent]";
+  return base::Truncate(Clean(std::string(response), options), options.excerpt);
+}
 
 Status AddressNotAllowed(const HttpOptions& options) {
   return Status(Code::kPermission, Disposition::kSinkDown,

@@ -1,7 +1,9 @@
 #include "sink/http/event_loop.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -147,7 +149,11 @@ bool EventLoop::Collect() {
 }
 
 EventLoop::Landed EventLoop::Land(Flight& flight, CURLcode code) {
-  Landed landed{std::move(flight.pending), flight.transfer.Finish(code)};
+  std::vector<std::string_view> in_flight;
+  if (options_->excerpt > 0) {
+    for (const Flight& other : in_flight_) in_flight.push_back(other.transfer.body());
+  }
+  Landed landed{std::move(flight.pending), flight.transfer.Finish(code, in_flight)};
   curl_multi_remove_handle(multi_.get(), flight.transfer.handle());
   idle_.splice(idle_.begin(), in_flight_, flight.self);
   return landed;

@@ -49,7 +49,8 @@ TEST_P(HttpEcho, NoPayloadReachesLogsPausesOrLastErrors) {
     return HttpServer::Reply{.status = GetParam(), .body = "what is this: " + request.body};
   }});
   ASSERT_NE(server, nullptr);
-  for (const char* options : {"", "&outbox.batch=true", "&outbox.body=plain"}) {
+  for (const char* options : {"", "&outbox.batch=true", "&outbox.body=plain",
+                              "&outbox.excerpt=1024", "&outbox.excerpt=1024&outbox.body=plain"}) {
     store::MemoryStore store;
     for (int i = 0; i < 5; ++i) {
       store.Put({.topic = "test.message.put.v1",
@@ -81,7 +82,7 @@ TEST(HttpSecrets, StayHiddenWhereverTheAnswerIsCut) {
   }});
   ASSERT_NE(server, nullptr);
   const auto sink = SinkAt(base::StrCat(server->url(), "/hook/CANARY-IN-PATH?sig=CANARY-IN-QUERY",
-                                        "&outbox.allow=127.0.0.0/8",
+                                        "&outbox.allow=127.0.0.0/8&outbox.excerpt=1024",
                                         "&outbox.header.X-Api-Key=CANARY-IN-HEADER"));
   std::vector<Message> messages = SomeMessages(100);
   for (std::size_t i = 0; i < messages.size(); ++i) {

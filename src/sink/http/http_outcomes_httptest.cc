@@ -83,7 +83,7 @@ TEST_F(HttpOutcomes, FollowTheStatus) {
     EXPECT_EQ(status.disposition(), disposition) << path << ": " << status.ToString();
     EXPECT_FALSE(status.retry_after());
   }
-  const Status status = PublishOne(*At("/500"));
+  const Status status = PublishOne(*At("/500", "&outbox.excerpt=100"));
   EXPECT_THAT(status.message(), HasSubstr("127.0.0.1:" + std::to_string(server_->port())));
   EXPECT_THAT(status.message(), HasSubstr("because"));
   EXPECT_THAT(status.message(), Not(HasSubstr("\r")));
@@ -128,7 +128,8 @@ TEST_F(HttpOutcomes, AnEndpointThatIsGoneIsAskedOnceADayAndKillsNoMessage) {
   for (int call = 0; call < 2; ++call) {
     const Status status = PublishOne(*sink);
     EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
-    EXPECT_THAT(status.message(), HasSubstr("answered 410, it is gone and wants no more messages"));
+    EXPECT_THAT(status.message(),
+                HasSubstr("answered 410 Gone, it is gone and wants no more messages"));
     EXPECT_EQ(status.retry_after(), std::chrono::hours(24));
   }
   EXPECT_EQ(server_->requests().size(), 2u) << "an operator may have it tried at any time";
@@ -257,17 +258,18 @@ TEST_F(HttpOutcomes, TheRequestIsWhatTheAddressSays) {
 }
 
 TEST_F(HttpOutcomes, MessagesNotSentAreNotToldWhatTheServerSaidOfOthers) {
-  const auto server = HttpServer::Start({.handler = [](const HttpServer::Request& request) {
-    return Reply{
-        .status = 503, .headers = {{"Retry-After", "600"}}, .body = "whose is " + request.body};
+  const auto server = HttpServer::Start({.handler = [](const HttpServer::Request&) {
+    return Reply{.status = 503, .headers = {{"Retry-After", "600"}}, .body = "whose is it?"};
   }});
-  const auto sink = SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=1&", kAllow));
+  const auto sink =
+      SinkAt(base::StrCat(server->url(), "/?outbox.concurrency=1&outbox.excerpt=100&", kAllow));
   const auto results = PublishAll(*sink, SomeMessages(5));
   EXPECT_EQ(server->requests().size(), 1u);
   EXPECT_THAT(results[0].message(), HasSubstr(": whose is"));
   for (std::size_t i = 1; i < results.size(); ++i) {
     EXPECT_EQ(results[i].code(), Code::kNotAttempted);
-    EXPECT_THAT(results[i].message(), HasSubstr("answered 503, to be left alone for 10m"));
+    EXPECT_THAT(results[i].message(),
+                HasSubstr("answered 503 Service Unavailable, to be left alone for 10m"));
     EXPECT_THAT(results[i].message(), Not(HasSubstr("whose is")));
   }
 }

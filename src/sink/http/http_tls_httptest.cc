@@ -138,8 +138,8 @@ function answer(request, response, connection) {)" + answer + "}"}}});
   }
   std::shared_ptr<Sink> At(const std::string& path, const std::string& options = "") const {
     return SinkAt(base::StrCat("https://127.0.0.1:", node_->port(), path,
-                               "?outbox.allow=127.0.0.0/8&outbox.tls_ca=", folder_.File("ca.pem"),
-                               options));
+                               "?outbox.allow=127.0.0.0/8&outbox.excerpt=100&outbox.tls_ca=",
+                               folder_.File("ca.pem"), options));
   }
 
   TempFolder folder_;

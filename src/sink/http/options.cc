@@ -29,6 +29,7 @@ constexpr std::size_t kBatchBytesMax = 100'000'000;
 constexpr std::size_t kHiddenSegmentMin = 9;
 constexpr std::size_t kHiddenValueMin = 4;
 constexpr std::size_t kShownBytesMax = 40;
+constexpr std::size_t kExcerptMax = 1024;
 constexpr milliseconds kWaitMin{10};
 constexpr milliseconds kWaitMax = std::chrono::minutes(10);
 
@@ -281,6 +282,7 @@ Result<HttpOptions> ReadHttpOptions(const SinkUri& uri) {
   ReadBody(reader, options);
   ReadConnection(reader, options);
   ReadVerdicts(reader, options);
+  options.excerpt = reader.Number("outbox.excerpt", options.excerpt, 0, kExcerptMax);
   for (const std::string& parameter : base::Split(uri.query, '&')) {
     if (IsOurs(parameter) && parameter.find('=') == std::string::npos) {
       reader.AddProblem("", "an option has no value");

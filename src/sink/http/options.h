@@ -52,6 +52,7 @@ struct HttpOptions {
   bool http2 = true;  // when an https server offers it
   std::string proxy = {};
   std::map<long, HttpVerdict> verdicts = {};  // by status, instead of the sink's own
+  std::size_t excerpt = 0;                    // bytes of a refusal's body that errors may tell
   AddressGuard guard = {};  // not asked when there is a proxy: the proxy connects, not we
   TlsOptions tls = {};      // of https:
 

@@ -13,7 +13,7 @@
 namespace outbox::sink {
 namespace {
 
-// Of an answer's body, for error texts: more than they show, so that no secret is cut in two.
+// Of an answer's body, for excerpts: more than they show, so that no secret is cut in two.
 constexpr std::size_t kResponseKept = 8192;
 // A longer answer is not read to its end.
 constexpr std::size_t kResponseMax = std::size_t{1} << 20;
@@ -113,12 +113,13 @@ void Transfer::Prepare(HttpRequest request, std::chrono::milliseconds timeout) {
   }
 }
 
-Answer Transfer::Finish(CURLcode code) {
+Answer Transfer::Finish(CURLcode code, std::span<const std::string_view> in_flight) {
   CURL* const easy = easy_.get();
   HttpExchange exchange{.code = code,
                         .detail = error_,
                         .blocked = code != CURLE_OK && refused_ && !permitted_,
-                        .cut_off = cut_off_};
+                        .cut_off = cut_off_,
+                        .body_bytes = cut_off_ ? kResponseMax : response_bytes_};
   long request_bytes = 0;
   curl_off_t retry_after = 0;
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &exchange.status);
@@ -130,12 +131,17 @@ Answer Transfer::Finish(CURLcode code) {
     exchange.retry_after =
         std::chrono::seconds(std::min<curl_off_t>(retry_after, kRetryAfterMax.count()));
   }
-  if (messages_ == 1) exchange.response = std::move(response_);
+  const char* content_type = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &content_type);
+  if (content_type != nullptr) exchange.content_type = content_type;
+  if (messages_ == 1) exchange.excerpt = TellableExcerpt(response_, in_flight, options_);
+  exchange.response = std::move(response_);
   Answer answer{ClassifyExchange(exchange, options_)};
   if (options_.observer && !connected_) TellNotConnected(easy, options_, tls_began_, answer.status);
   if (answer.status.disposition() == Disposition::kSinkDown && exchange.retry_after) {
     answer.hold = exchange.retry_after;
-    exchange.response.clear();
+    exchange.excerpt.clear();
+    exchange.body_bytes = 0;
     answer.for_others = ClassifyExchange(exchange, options_);
   }
   return answer;

@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/handle.h"
 #include "outbox/status.h"
@@ -41,9 +43,11 @@ class Transfer {
   // Makes ready to send `request`.
   void Prepare(HttpRequest request, std::chrono::milliseconds timeout);
   // What became of it: `code` is curl's, or CURLE_ABORTED_BY_CALLBACK for one that is given up.
-  // The answer's text is left out when the request was for several messages: servers like to quote,
-  // and none of them may be told of the others.
-  Answer Finish(CURLcode code);
+  // `in_flight` are the bodies of all requests, this one's too: an answer may repeat any of them,
+  // and is told of none. Nothing of an answer to several messages is ever told.
+  Answer Finish(CURLcode code, std::span<const std::string_view> in_flight);
+  // Of the request under way.
+  std::string_view body() const { return body_; }
 
  private:
   void SetConnection();

@@ -68,6 +68,14 @@ bool IsForbiddenKeyOfScript(std::string_view reply) noexcept {
   return Says(reply, "ACL failure in script") || Says(reply, "executing the script can't access");
 }
 
+// The words of a command that the server repeats, after its own: a payload is among them.
+std::string_view WithoutArguments(std::string_view reply) noexcept {
+  const std::size_t arguments = reply.find("with args beginning with");
+  if (arguments == std::string_view::npos) return reply;
+  const std::size_t end = reply.find_last_not_of(", ", arguments == 0 ? 0 : arguments - 1);
+  return reply.substr(0, end == std::string_view::npos ? 0 : end + 1);
+}
+
 // Servers before 7.0 put the place in the script before an error: "@user_script: 4: -OOM …".
 std::string_view WithoutPlaceInScript(std::string_view reply) noexcept {
   constexpr std::string_view kEndOfPlace = ": -";
@@ -76,15 +84,26 @@ std::string_view WithoutPlaceInScript(std::string_view reply) noexcept {
   return end == std::string_view::npos ? reply : reply.substr(end + kEndOfPlace.size());
 }
 
+// The first word of an error that is one of Redis: "WRONGTYPE".
+std::string CodeOf(std::string_view error) {
+  constexpr std::size_t kBytesMax = 24;
+  const std::string_view word = error.substr(0, error.find(' '));
+  const bool code = word.size() <= kBytesMax && std::all_of(word.begin(), word.end(), [](char c) {
+                      return (c >= 'A' && c <= 'Z') || c == '_';
+                    });
+  return std::string(code ? word : "");
+}
+
 }  // namespace
 
 bool IsProtocolError(std::string_view reply) noexcept { return reply.starts_with(kProtocolError); }
 
 Status ClassifyRedisError(std::string_view reply, std::string_view peer) {
-  const std::string message = StrCat("redis ", peer, ": ", base::CleanError(reply, kReplyBytesMax));
+  const std::string message =
+      StrCat("redis ", peer, ": ", base::CleanError(WithoutArguments(reply), kReplyBytesMax));
   const std::string_view error = WithoutPlaceInScript(reply);
-  const std::string word(IsForbiddenKeyOfScript(reply) ? kNoPermission
-                                                       : error.substr(0, error.find(' ')));
+  const std::string word =
+      IsForbiddenKeyOfScript(reply) ? std::string(kNoPermission) : CodeOf(error);
   if (reply.starts_with(kTooManyClients)) return Status::SinkDown(message).WithNative(word);
   if (reply.starts_with(kNoPasswordWanted)) {
     return Status(Code::kPermission, Disposition::kSinkDown, message)

@@ -109,6 +109,20 @@ TEST(RedisCommand, PutsTheOwnFieldsFirstAndNoHeaderOverThem) {
 
 // --- errors ---
 
+TEST(ClassifyRedisError, RepeatsNothingOfTheCommand) {
+  for (const char* reply :
+       {"ERR unknown command 'XADD', with args beginning with: 'orders' '*' 'payload' 'CANARY' ",
+        "ERR unknown command `XADD`, with args beginning with: `orders`, `*`, `CANARY`, ",
+        "with args beginning with: CANARY"}) {
+    EXPECT_THAT(ClassifyRedisError(reply, "h:1").ToString(), Not(HasSubstr("CANARY")));
+  }
+  EXPECT_THAT(ClassifyRedisError("ERR unknown command 'XADD', with args beginning with: 'a' ", "h")
+                  .message(),
+              ::testing::EndsWith("ERR unknown command 'XADD'"));
+  EXPECT_EQ(ClassifyRedisError("{\"name\":\"CANARY\"}", "h:1").native(), "");
+  EXPECT_EQ(ClassifyRedisError("OOM no", "h:1").native(), "OOM");
+}
+
 TEST(ClassifyRedisError, TellsTheServersStateFromTheMessagesFault) {
   const struct {
     const char* reply;
