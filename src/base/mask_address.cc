@@ -10,34 +10,58 @@ namespace outbox::base {
 namespace {
 
 constexpr std::string_view kMask = "***";
-constexpr std::string_view kOwnOption = "outbox.";
 constexpr std::size_t kBytesMax = 4096;
 constexpr std::size_t kKeyBytesMin = 16;
 constexpr std::size_t kSegmentsBeforePath = 3;  // "https:", "", "host"
-constexpr std::array<std::string_view, 14> kSecretWords{
-    "password", "passwd", "pwd",       "secret",     "token",   "credential", "bearer",
-    "cookie",   "auth",   "signature", "access_key", "api_key", "apikey",     ".pem"};
 
-constexpr std::array<std::string_view, 17> kShownInDsn{
-    "host",       "port",           "dbname", "user",    "service",
-    "passfile",   "options",        "ssl",    "connect", "target_session_attrs",
-    "keepalives", "tcp_",           "krb",    "gss",     "application_name",
-    "channel",    "client_encoding"};
+// libpq's parameters, but for password and sslpassword.
+constexpr std::array<std::string_view, 41> kShownInDsn{"application_name",
+                                                       "channel_binding",
+                                                       "client_encoding",
+                                                       "connect_timeout",
+                                                       "dbname",
+                                                       "fallback_application_name",
+                                                       "gssdelegation",
+                                                       "gssencmode",
+                                                       "gsslib",
+                                                       "host",
+                                                       "hostaddr",
+                                                       "keepalives",
+                                                       "keepalives_count",
+                                                       "keepalives_idle",
+                                                       "keepalives_interval",
+                                                       "krbsrvname",
+                                                       "load_balance_hosts",
+                                                       "options",
+                                                       "passfile",
+                                                       "port",
+                                                       "replication",
+                                                       "require_auth",
+                                                       "requirepeer",
+                                                       "requiressl",
+                                                       "service",
+                                                       "ssl",
+                                                       "ssl_max_protocol_version",
+                                                       "ssl_min_protocol_version",
+                                                       "sslcert",
+                                                       "sslcertmode",
+                                                       "sslcompression",
+                                                       "sslcrl",
+                                                       "sslcrldir",
+                                                       "sslkey",
+                                                       "sslmode",
+                                                       "sslnegotiation",
+                                                       "sslrootcert",
+                                                       "sslsni",
+                                                       "target_session_attrs",
+                                                       "tcp_user_timeout",
+                                                       "user"};
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
-}
-
-bool IsSecret(std::string_view name, bool web) {
-  if (name.ends_with("_env") || name.ends_with("_file")) return false;
-  if (web && !name.starts_with(kOwnOption)) return true;
-  if (name.starts_with("outbox.header")) return true;
-  return std::any_of(kSecretWords.begin(), kSecretWords.end(), [&](std::string_view word) {
-    return name.find(word) != std::string_view::npos;
-  });
 }
 
 bool IsNumber(std::string_view text) {
@@ -124,14 +148,34 @@ std::string MaskPath(std::string_view head) {
   return Join(segments, "/");
 }
 
-std::string MaskOption(std::string_view option, bool web) {
+// An address without options, such as a proxy's: its login is hidden whatever it is.
+std::string WithoutLogin(std::string_view address) {
+  const std::size_t at = address.rfind('@');
+  if (at == std::string_view::npos) return std::string(address);
+  const std::size_t scheme = address.find("://");
+  const std::size_t start = scheme < at ? scheme + 3 : 0;
+  return StrCat(address.substr(0, start), kMask, address.substr(at));
+}
+
+std::string MaskOption(std::string_view option, std::string_view scheme, ViewOption view) {
   const std::size_t equals = option.find('=');
-  if (equals == std::string_view::npos) return std::string(web ? kMask : option);
+  if (option.empty()) return "";
+  if (equals == std::string_view::npos) return std::string(kMask);
   const std::string_view name = option.substr(0, equals);
-  if (IsSecret(Lower(PercentDecode(name)), web)) return StrCat(name, "=", kMask);
-  const std::string value = PercentDecode(option.substr(equals + 1));
-  const bool address = value.find("://") != std::string::npos;
-  return address ? StrCat(name, "=", MaskAddress(value)) : std::string(option);
+  switch (view(scheme, PercentDecode(name))) {
+    case OptionView::kHidden: break;
+    case OptionView::kShown: return std::string(option);
+    case OptionView::kAddress:
+      return StrCat(name, "=", WithoutLogin(PercentDecode(option.substr(equals + 1))));
+  }
+  return StrCat(name, "=", kMask);
+}
+
+// Where the fragment of a web address begins: a password may have a '#' of its own.
+std::size_t FragmentStart(std::string_view address) {
+  const std::size_t hash = address.find('#');
+  if (hash == std::string_view::npos) return hash;
+  return address.find('@', hash) == std::string_view::npos ? hash : std::string_view::npos;
 }
 
 // Where a value of libpq's keyword=value form ends: quotes and backslashes are its own.
@@ -155,9 +199,12 @@ bool IsDsnName(std::string_view name) {
 
 // What is not known to be harmless is hidden: a misspelt password is one too.
 bool IsShownInDsn(std::string_view name) {
-  return !IsSecret(name, false) &&
-         std::any_of(kShownInDsn.begin(), kShownInDsn.end(),
-                     [&](std::string_view known) { return name.starts_with(known); });
+  return std::find(kShownInDsn.begin(), kShownInDsn.end(), name) != kShownInDsn.end();
+}
+
+OptionView ViewOfDatabase(std::string_view scheme, std::string_view name) {
+  const bool postgres = scheme == "postgres" || scheme == "postgresql";
+  return postgres && IsShownInDsn(name) ? OptionView::kShown : OptionView::kHidden;
 }
 
 std::string MaskDsn(std::string_view dsn) {
@@ -182,22 +229,27 @@ std::string MaskDsn(std::string_view dsn) {
 
 }  // namespace
 
-std::string MaskAddress(std::string_view address) {
+std::string MaskAddress(std::string_view address, ViewOption view) {
   const std::string_view scheme = address.substr(0, address.find(':'));
   if (scheme.size() == address.size() || scheme.find_first_of(" =") != std::string_view::npos) {
     return CleanError(MaskDsn(address), kBytesMax);
   }
   const std::string kind = Lower(scheme);
   const bool web = kind == "http" || kind == "https";
-  const std::size_t question = OptionsStart(address, web);
-  std::string masked = MaskHead(address.substr(0, question), web);
+  const std::size_t fragment = web ? FragmentStart(address) : std::string_view::npos;
+  const std::string_view whole = address.substr(0, fragment);
+  const std::size_t question = OptionsStart(whole, web);
+  std::string masked = MaskHead(whole.substr(0, question), web);
   if (web) masked = MaskPath(masked);
   if (question != std::string_view::npos) {
-    std::vector<std::string> options = Split(address.substr(question + 1), '&');
-    for (std::string& option : options) option = MaskOption(option, web);
+    std::vector<std::string> options = Split(whole.substr(question + 1), '&');
+    for (std::string& option : options) option = MaskOption(option, kind, view);
     masked += StrCat("?", Join(options, "&"));
   }
+  if (fragment != std::string_view::npos) masked += StrCat("#", kMask);
   return Truncate(masked, kBytesMax);
 }
+
+std::string MaskAddress(std::string_view address) { return MaskAddress(address, ViewOfDatabase); }
 
 }  // namespace outbox::base

@@ -1,19 +1,31 @@
 // MaskAddress: the address of a database or a sink for people to read, without what lets one in.
 //
-//   redis://:p@ss@cache:6379?stream=x            redis://:***@cache:6379?stream=x
-//   https://hooks.example/x?sig=1&outbox.bearer=2 https://hooks.example/x?sig=***&outbox.bearer=***
-//   host=db password=hunter2                     host=db password=***
+//   postgres://shop:pw@db/shop     postgres://shop:***@db/shop
+//   host=db password=hunter2       host=db password=***
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace outbox::base {
 
-// Hidden: the password before the host, or a name there that looks like a token; options that are
-// secret by their name (not NAME_env and NAME_file, which only say where it is); headers; passwords
-// in an address that is itself an option's value. Of a web address also what looks like a key in
-// its path, and the query but for options of our own: nobody here knows what it means there.
+// What of an option's value is shown.
+enum class OptionView : std::uint8_t {
+  kHidden,
+  kShown,
+  kAddress,  // an address without its login
+};
+
+// Of the options that addresses of `scheme`, in lower case, may have.
+using ViewOption = OptionView (*)(std::string_view scheme, std::string_view name);
+
+// Hidden: the password before the host, or a name there that looks like a token; every option but
+// those that `view` knows. Of a web address also what looks like a key in its path, and its
+// fragment.
+std::string MaskAddress(std::string_view address, ViewOption view);
+
+// The address of a database: libpq's parameters are known.
 std::string MaskAddress(std::string_view address);
 
 }  // namespace outbox::base

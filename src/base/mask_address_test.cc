@@ -10,29 +10,43 @@ struct Case {
   const char* masked;
 };
 
+OptionView ViewOfTest(std::string_view scheme, std::string_view name) {
+  if (name == "proxy") return OptionView::kAddress;
+  return scheme == "amqp" && name == "exchange" ? OptionView::kShown : OptionView::kHidden;
+}
+
+TEST(MaskAddress, ShowsOnlyOptionsThatAreKnown) {
+  const Case cases[] = {
+      {"amqp://h?exchange=e&exchagne=x&password=y",
+       "amqp://h?exchange=e&exchagne=***&password=***"},
+      {"AMQP://h?exchange=e", "AMQP://h?exchange=e"},
+      {"amqp://h?ex%63hange=e&Exchange=x", "amqp://h?ex%63hange=e&Exchange=***"},
+      {"amqp://h?hunter2&=x&&", "amqp://h?***&=***&&"},
+      {"amqps://h?exchange=e", "amqps://h?exchange=***"},
+      {"https://h/x?proxy=http%3A%2F%2Fu%3Apw%40p%3A1", "https://h/x?proxy=http://***@p:1"},
+      {"https://h/x?proxy=u:pw@p:1", "https://h/x?proxy=***@p:1"},
+      {"https://h/x?proxy=p:1", "https://h/x?proxy=p:1"},
+      {"https://h/x?wait#k3y", "https://h/x?***#***"},
+      {"https://h/x#k3y?exchange=e", "https://h/x#***"},
+      {"https://u:p#w@h/x", "https://u:***@h/x"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(MaskAddress(one.address, ViewOfTest), one.masked);
+}
+
 TEST(MaskAddress, HidesWhatLetsOneIn) {
   const Case cases[] = {
       {"postgres://shop:pw@db/shop", "postgres://shop:***@db/shop"},
       {"postgres:/u:pw@db/shop", "postgres:/u:***@db/shop"},
-      {"redis://:p@ssw@cache:6379?stream=x", "redis://:***@cache:6379?stream=x"},
+      {"postgres://u@h/db?sslmode=require&passwort=x&sslpassword=y&hunter2",
+       "postgres://u@h/db?sslmode=require&passwort=***&sslpassword=***&***"},
+      {"redis://:p@ssw@cache:6379", "redis://:***@cache:6379"},
       {"redis://:p/w@cache:6379/0", "redis://:***@cache:6379/0"},
-      {"amqp://u:pw@a:1,b:2/%2F?password=x&exchange=e",
-       "amqp://u:***@a:1,b:2/%2F?password=***&exchange=e"},
-      {"nats://h?pass%77ord=x&token=y", "nats://h?pass%77ord=***&token=***"},
+      {"amqp://u:pw@a:1,b:2/%2F", "amqp://u:***@a:1,b:2/%2F"},
       {"nats://s3cr3ttokenofmine@h:4222/a", "nats://***@h:4222/a"},
-      {"kafka://h?kafka.sasl.password=x&kafka.ssl.key.pem=y&kafka.linger.ms=5",
-       "kafka://h?kafka.sasl.password=***&kafka.ssl.key.pem=***&kafka.linger.ms=5"},
-      {"https://h/x?outbox.bearer=1&outbox.secret2=2&outbox.header.X-Auth=3&outbox.body=plain",
-       "https://h/x?outbox.bearer=***&outbox.secret2=***&outbox.header.X-Auth=***&"
-       "outbox.body=plain"},
-      {"https://h/x?sig=1&wait", "https://h/x?sig=***&***"},
-      {"https://h/x?outbox.proxy=http%3A%2F%2Fu%3Apw%40p%3A1",
-       "https://h/x?outbox.proxy=http://u:***@p:1"},
-      {"http://localhost:8/x?outbox.proxy=http://u:pw@p:1",
-       "http://localhost:8/x?outbox.proxy=http://u:***@p:1"},
       {"https://hooks.example/services/T012AB3C4/B012AB3C4/Zx8Yx7Wx6Vx5Ux4Tx3Sx2Rx1",
        "https://hooks.example/services/T012AB3C4/B012AB3C4/***"},
       {"host=db password=pw,er2", "host=db password=***"},
+      {"host=db user_secret=x passwordx=y", "host=db user_secret=*** passwordx=***"},
       {"password=abc;d&e host=db", "password=*** host=db"},
       {R"(host=db password = 'it\'s one' user=u)", "host=db password = *** user=u"},
       {R"(host=db password=a\ b)", "host=db password=***"},
@@ -58,12 +72,9 @@ TEST(MaskAddress, HidesWhatLetsOneIn) {
 
 TEST(MaskAddress, LeavesTheRestAlone) {
   for (const char* address :
-       {"", "stdout:", "file:/var/lib/a@b:c.jsonl?fsync=never", "sqlite:shop.db",
-        "postgres://shop@[::1]:5432/shop?sslmode=require", "kafka://a:1,b:2?topic={topic}",
-        "amqp://h?password_env=MQ_PASSWORD&routing_key=orders", "https://h:8443/users/@me",
-        "nats://h?password_file=/run/secrets/nats", "nats://outbox@h:4222",
-        "nats://h:4222?subject=a@b", "amqp://[::1]/team@eu", "amqp://u@h/v?routing_key=a@b",
-        "https://h:8443/x?outbox.body=plain",
+       {"", "stdout:", "file:/var/lib/a@b:c.jsonl", "sqlite:shop.db",
+        "postgres://shop@[::1]:5432/shop?sslmode=require", "kafka://a:1,b:2",
+        "https://h:8443/users/@me", "nats://outbox@h:4222", "amqp://[::1]/team@eu",
         "host=db port=5432 dbname=shop user=shop connect_timeout=3"}) {
     EXPECT_EQ(MaskAddress(address), address);
   }

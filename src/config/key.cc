@@ -7,6 +7,7 @@
 #include "base/mask_address.h"
 #include "base/text.h"
 #include "config/value.h"
+#include "sink/option_table.h"
 
 namespace outbox::config {
 namespace {
@@ -16,8 +17,10 @@ struct KeyText {
   std::string_view environment;
   std::string_view table_name;
   std::string_view help;
-  bool secret = false;
+  std::string (*mask)(std::string_view text) = nullptr;
 };
+
+std::string Masked(std::string_view address) { return base::MaskAddress(address); }
 
 // `Field` maps Settings to the member the key stands for; the member's type does the rest.
 template <typename FieldFn>
@@ -29,7 +32,7 @@ constexpr Key MakeKey(KeyText text, FieldFn) {
       .table_name = text.table_name,
       .help = text.help,
       .type = TypeName(static_cast<const Member*>(nullptr)),
-      .secret = text.secret,
+      .mask = text.mask,
       .set = [](Settings& s, std::string_view value) { return Read(value, FieldFn{}(s)); },
       .print = [](const Settings& s) { return Print(FieldFn{}(s)); },
   };
@@ -93,7 +96,7 @@ std::string PrintPublicKeys(const Settings& s) {
 
 const std::array kKeys{
     MakeKey({"database", "OUTBOX_DB", "",
-             "The database: `postgres://…`, a libpq DSN, or `sqlite:PATH`.", true},
+             "The database: `postgres://…`, a libpq DSN, or `sqlite:PATH`.", Masked},
             OUTBOX_FIELD(database)),
     MakeKey(
         {"database_wait", "OUTBOX_DB_WAIT", "",
@@ -115,7 +118,8 @@ const std::array kKeys{
     MakeKey({"relay.tables", "OUTBOX_RELAY_TABLES", "",
              "Tables to deliver from, besides those with a `[[table]]` of their own."},
             OUTBOX_FIELD(relay_tables)),
-    MakeKey({"relay.sink", "OUTBOX_RELAY_SINK", "sink", "Where messages go, as an address.", true},
+    MakeKey({"relay.sink", "OUTBOX_RELAY_SINK", "sink", "Where messages go, as an address.",
+             sink::MaskSinkAddress},
             OUTBOX_FIELD(sink)),
     MakeKey({"relay.body", "OUTBOX_RELAY_BODY", "body",
              "What of a message travels as its body, where the sink's address does not say: the "
@@ -332,7 +336,8 @@ const std::array kKeys{
              "A key set (JWKS) in a file, read again when it changes."},
             OUTBOX_FIELD(service.auth.jwks_file)),
     MakeKey({"service.auth_jwks_url", "OUTBOX_SERVICE_AUTH_JWKS_URL", "",
-             "A key set behind `https:`, fetched now and then and when a token names a new key."},
+             "A key set behind `https:`, fetched now and then and when a token names a new key.",
+             Masked},
             OUTBOX_FIELD(service.auth.jwks_url)),
     MakeKey({"service.auth_issuers", "OUTBOX_SERVICE_AUTH_ISSUERS", "",
              "Whose tokens are accepted: `iss`."},
@@ -408,7 +413,7 @@ std::string Key::flag() const {
 
 std::string Key::PrintMasked(const Settings& settings) const {
   std::string text = print(settings);
-  return secret ? base::MaskAddress(text) : text;
+  return mask != nullptr ? mask(text) : text;
 }
 
 std::span<const Key> Keys() { return kKeys; }

@@ -19,7 +19,8 @@ struct Key {
   std::string_view table_name;   // in a [[table]], and as --flag of `relay`; empty: not there
   std::string_view help;
   std::string_view type;
-  bool secret = false;  // may hold a password: printed without it
+  // Of an address: the text without what lets one in. Null: it is shown as it is.
+  std::string (*mask)(std::string_view text) = nullptr;
 
   Status (*set)(Settings& settings, std::string_view text);
   // The text to set it to the same again; empty when it has no value of its own.

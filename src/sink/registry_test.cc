@@ -6,9 +6,14 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "sink/amqp/options.h"
 #include "sink/http/options.h"
+#include "sink/option_table.h"
 #include "tests/support/matchers.h"
 
 namespace outbox::sink {
@@ -176,6 +181,100 @@ TEST(SinkRegistry, EveryKindTakesADefaultOrLeavesIt) {
   }
   EXPECT_THAT(OpenSink("redis://h?stream=s", {}, {.body = "enveloppe"}).error().message(),
               HasSubstr("body: 'enveloppe' is not one of plain, envelope, cloudevents"));
+}
+
+// What the sink says it knows when it is given an option that it does not.
+std::set<std::string> OptionsRead(const std::string& address, std::string_view unknown) {
+  const char* const join = address.find('?') == std::string::npos ? "?" : "&";
+  const std::string hint = OpenSink(base::StrCat(address, join, unknown, "=1")).error().hint();
+  const std::string start = "options of ";
+  std::set<std::string> read;
+  const std::size_t at = hint.find(start);
+  if (at == std::string::npos) return read;
+  for (const std::string& name : base::Split(hint.substr(hint.find(": ", at) + 2), ',')) {
+    read.emplace(base::Trim(name));
+  }
+  return read;
+}
+
+TEST(OptionTable, HasExactlyTheOptionsThatSinksRead) {
+  for (const SinkKind& kind : SinkKinds()) {
+    std::string address = Examples().at(kind.scheme).first;
+    if (kind.scheme == "kafka") address += "?tls=true";
+    const bool web = kind.scheme.starts_with("http");
+    std::set<std::string> in_table;
+    for (const KnownOption& option : OptionsOf(kind.scheme)) {
+      in_table.emplace(option.name);
+      if (option.view == base::OptionView::kShown) continue;
+      for (const char* source : {"_env", "_file"}) {
+        in_table.insert(base::StrCat(option.name, source));
+      }
+    }
+    EXPECT_EQ(OptionsRead(address, web ? "outbox.no_such" : "no_such"), in_table) << kind.scheme;
+  }
+}
+
+// Each option set to a marker, beside the same misspelt: only what is known is shown.
+TEST(OptionTable, MasksEverySecretAndWhateverIsNotKnown) {
+  for (const SinkKind& kind : SinkKinds()) {
+    const std::string address = base::StrCat(kind.scheme, "://h/?");
+    const auto shown = [&](std::string_view option) {
+      return MaskSinkAddress(base::StrCat(address, option, "=MARKER")).find("MARKER") !=
+             std::string::npos;
+    };
+    for (const KnownOption& option : OptionsOf(kind.scheme)) {
+      const bool secret = option.view == base::OptionView::kHidden;
+      EXPECT_EQ(shown(option.name), !secret) << kind.scheme << " " << option.name;
+      EXPECT_EQ(shown(base::StrCat(option.name, "_env")), option.view != base::OptionView::kShown)
+          << "of a secret, where it is";
+      EXPECT_FALSE(shown(base::StrCat(option.name, "x"))) << option.name;
+      EXPECT_FALSE(shown(option.name.substr(1))) << option.name;
+      std::string twisted(option.name);
+      std::swap(twisted[twisted.size() - 1], twisted[twisted.size() - 2]);
+      EXPECT_EQ(shown(twisted), !secret && twisted == option.name) << twisted;
+    }
+    for (const char* option :
+         {"outbox.header.X-Any", "outbox.baerer", "outbox.bearer_evn", "kafka.ssl.key.pem",
+          "kafka.ssl.key.password", "kafka.sasl.oauthbearer.config", "kafka.no.such", "sig",
+          "passwrd", "Password", ""}) {
+      EXPECT_FALSE(shown(option)) << kind.scheme << " " << option;
+    }
+  }
+  EXPECT_EQ(MaskSinkAddress("https://h/?outbox.header.X-Api-Key_env=NAME&outbox.bearer_file=/a"),
+            "https://h/?outbox.header.X-Api-Key_env=NAME&outbox.bearer_file=/a");
+  EXPECT_EQ(MaskSinkAddress("kafka://h?kafka.linger.ms=5&kafka.ssl.key.pem=x"),
+            "kafka://h?kafka.linger.ms=5&kafka.ssl.key.pem=***");
+  EXPECT_EQ(MaskSinkAddress("kafkas://h?kafka.linger.ms=5"), "kafkas://h?kafka.linger.ms=***");
+  EXPECT_EQ(MaskSinkAddress("https://h/?outbox.proxy=http%3A%2F%2Fu%3Apw%40p%3A1"),
+            "https://h/?outbox.proxy=http://***@p:1");
+}
+
+TEST(OptionTable, NoErrorOfASinkQuotesASecret) {
+  for (const SinkKind& kind : SinkKinds()) {
+    const std::string address = base::StrCat(kind.scheme, "://h:1/?");
+    std::vector<std::string> options{"no.such",
+                                     "outbox.baerer",
+                                     "outbox.header.X-Any",
+                                     "outbox.header.Host",
+                                     "kafka.ssl.key.pem",
+                                     "kafka.sasl.oauthbearer.config",
+                                     "kafka.ssl.key.password",
+                                     "kafka.sasl.kerberos.kinit.cmd",
+                                     "kafka.no.such"};
+    for (const KnownOption& option : OptionsOf(kind.scheme)) {
+      if (option.view != base::OptionView::kShown) options.emplace_back(option.name);
+    }
+    for (const std::string& option : options) {
+      // A value that many refuse, alone and where TLS and SASL are on.
+      for (const char* more : {"", "&tls=true", "&tls=true&sasl=OAUTHBEARER",
+                               "&tls=true&sasl=GSSAPI", "&window=x&outbox.batch_max=x&timeout=x"}) {
+        const Status status =
+            OpenSink(base::StrCat(address, option, "=MARKER%7F%25%7Bx%7D", more)).error();
+        EXPECT_THAT(status.ToString() + status.hint(), Not(HasSubstr("MARKER")))
+            << kind.scheme << " " << option << more;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "sink/body_option.h"
 #include "sink/option_reader.h"
+#include "sink/option_table.h"
 
 namespace outbox::sink {
 namespace {
@@ -57,16 +58,22 @@ constexpr std::array kRefused{
     Refused{"statistics.interval.ms", "librdkafka's own statistics are not kept"},
 };
 
+bool IsShown(std::string_view option) {
+  return ViewOf("kafka", option) == base::OptionView::kShown;
+}
+
 class ConfWriter {
  public:
   explicit ConfWriter(OptionReader& options) : options_(options), conf_(rd_kafka_conf_new()) {}
 
   void Set(std::string_view option, const std::string& property, const std::string& value) {
     std::array<char, kErrorBytesMax> error{};
-    if (rd_kafka_conf_set(conf_.get(), property.c_str(), value.c_str(), error.data(),
-                          error.size()) != RD_KAFKA_CONF_OK) {
-      options_.AddProblem(option, error.data());
-    }
+    const auto set =
+        rd_kafka_conf_set(conf_.get(), property.c_str(), value.c_str(), error.data(), error.size());
+    if (set == RD_KAFKA_CONF_OK) return;
+    // librdkafka likes to quote the value.
+    const bool tell = set == RD_KAFKA_CONF_UNKNOWN || IsShown(option);
+    options_.AddProblem(option, tell ? error.data() : "has a value that librdkafka does not take");
   }
   void SetUnlessEmpty(std::string_view option, const std::string& property,
                       const std::string& value) {
@@ -208,16 +215,24 @@ void KeepWarning(const rd_kafka_t* client, int, const char* facility, const char
 }
 
 // Contradictions and unreadable files show only when a client is made: one without brokers.
-Status CheckTogether(const rd_kafka_conf_t* conf) {
+// `hidden` are values that no error may quote.
+Status CheckTogether(const rd_kafka_conf_t* conf, const std::vector<std::string>& hidden) {
   std::string warning;  // outlives the client
   KafkaConf copy(rd_kafka_conf_dup(conf));
   rd_kafka_conf_set_opaque(copy.get(), &warning);
   rd_kafka_conf_set_log_cb(copy.get(), KeepWarning);
   std::array<char, kErrorBytesMax> error{};
   const KafkaClient client(rd_kafka_new(RD_KAFKA_PRODUCER, copy.get(), error.data(), error.size()));
-  if (client == nullptr) return Status::Invalid(StrCat("the kafka: sink: ", error.data()));
+  const auto refused = [&](std::string_view why) {
+    const bool quotes = std::any_of(hidden.begin(), hidden.end(), [&](const std::string& value) {
+      return !value.empty() && why.find(value) != std::string_view::npos;
+    });
+    return Status::Invalid(
+        StrCat("the kafka: sink: ", quotes ? "librdkafka does not take a secret as it is" : why));
+  };
+  if (client == nullptr) return refused(error.data());
   (void)copy.release();  // the client's now
-  if (!warning.empty()) return Status::Invalid(StrCat("the kafka: sink: ", warning));
+  if (!warning.empty()) return refused(warning);
   return Status::Ok();
 }
 
@@ -252,7 +267,11 @@ Result<KafkaOptions> ReadKafkaOptions(const SinkUri& uri) {
   OUTBOX_RETURN_IF_ERROR(options.Finish());
   read.batch_bytes = static_cast<std::size_t>(conf.Number("batch.size"));
   read.conf = conf.Finish();
-  OUTBOX_RETURN_IF_ERROR(CheckTogether(read.conf.get()));
+  std::vector<std::string> hidden{authority.password, options.Secret("password")};
+  for (auto& [property, value] : options.Prefixed("kafka.")) {
+    if (!IsShown(StrCat("kafka.", property))) hidden.push_back(value);
+  }
+  OUTBOX_RETURN_IF_ERROR(CheckTogether(read.conf.get(), hidden));
   return read;
 }
 
