@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/format.h"
+#include "cli/open_files.h"
 #include "cli/supervisor.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
@@ -248,6 +249,7 @@ Status Run(const RelayFlags& options) {
   const auto observers =
       std::make_shared<relay::ObserverList>(std::vector<std::shared_ptr<RelayObserver>>{
           std::make_shared<log::LogObserver>(logger), failures});
+  OUTBOX_RETURN_IF_ERROR(ReserveFiles(checked, false, *logger).error());
   OUTBOX_RETURN_IF_ERROR(AwaitDatabase(config.settings.database, DatabaseWait(options, config),
                                        config.settings.relay.reconnect_max, signals, *logger));
   OUTBOX_ASSIGN_OR_RETURN(

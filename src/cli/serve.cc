@@ -8,6 +8,7 @@
 #include "cli/checked_config.h"
 #include "cli/commands.h"
 #include "cli/database.h"
+#include "cli/open_files.h"
 #include "cli/supervisor.h"
 #include "config/config.h"
 #include "config/config_json.h"
@@ -41,9 +42,12 @@ struct Shown {
 
 // Null when no address is given.
 Result<std::unique_ptr<service::Service>> StartService(const config::Config& config,
+                                                       const ConnectionRoom& room,
                                                        store::Backend& backend, Shown shown) {
-  const service::ServiceOptions& options = config.settings.service;
+  service::ServiceOptions options = config.settings.service;
   if (!options.enabled()) return std::unique_ptr<service::Service>();
+  if (room.listen > 0) options.connections = room.listen;
+  if (room.admin > 0) options.admin_connections = room.admin;
   const log::Logger& logger = shown.logger;
   service::ServiceParts parts{.backend = backend,
                               .board = std::move(shown.board),
@@ -116,11 +120,12 @@ Status Run(const ServeFlags& options) {
   if (config.settings.service.enabled()) observers.insert(observers.end(), {board, metrics});
   const auto all = std::make_shared<relay::ObserverList>(std::move(observers));
 
+  OUTBOX_ASSIGN_OR_RETURN(const ConnectionRoom room, ReserveFiles(checked, true, *logger));
   OUTBOX_RETURN_IF_ERROR(AwaitDatabase(config.settings.database, config.settings.database_wait,
                                        config.settings.relay.reconnect_max, signals, *logger));
   // Before the first relay: whoever watches sees everything.
   OUTBOX_ASSIGN_OR_RETURN(const auto backend, OpenDatabase(config.settings.database));
-  OUTBOX_ASSIGN_OR_RETURN(const auto service, StartService(config, *backend,
+  OUTBOX_ASSIGN_OR_RETURN(const auto service, StartService(config, room, *backend,
                                                            {.board = board,
                                                             .relay_switch = relay_switch,
                                                             .metrics = metrics,

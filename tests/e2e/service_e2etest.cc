@@ -7,13 +7,13 @@
 #include <csignal>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/text.h"
 #include "service/http/test_client.h"
 #include "tests/e2e/support/blocked_pipe.h"
 #include "tests/e2e/support/dialects.h"
 #include "tests/e2e/support/producer.h"
+#include "tests/e2e/support/served.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/wait.h"
@@ -29,73 +29,6 @@ using Json = nlohmann::json;
 
 constexpr const char* kServedTopic = "orders.order.created.v1";
 constexpr std::string_view kDatabasePassword = "canary-password-77aa";
-
-// `outboxd serve` on a stage, with tokens from a secret of its own.
-class Served {
- public:
-  Served(const Stage& stage, std::map<std::string, std::string> environment) : stage_(stage) {
-    secret_ = folder_.File("secret");
-    EXPECT_EQ(stage.Run({"token", "--new-secret", secret_}).exit_code, 0);
-    environment.insert({{"OUTBOX_DB", stage.url()},
-                        {"OUTBOX_PROFILE", "default"},
-                        {"OUTBOX_RELAY_TABLES", std::string(kTable)},
-                        {"OUTBOX_SERVICE_LISTEN", "127.0.0.1:0"},
-                        {"OUTBOX_SERVICE_AUTH_SECRET_FILE", secret_},
-                        {"OUTBOX_METRICS_SAMPLE_INTERVAL", "1s"}});
-    process_ =
-        Process::Start({OUTBOXD_PATH, "serve", "--json"}, {.environment = std::move(environment)});
-    const std::string marker = "http://127.0.0.1:";
-    EXPECT_TRUE(WaitFor([&] {
-      return process_->Errors().find("\"serving\"") != std::string::npos || !process_->Running();
-    }));
-    const std::string log = process_->Errors();
-    const std::size_t at = log.find(marker);
-    EXPECT_NE(at, std::string::npos) << log;
-    if (at != std::string::npos) {
-      port_ = static_cast<std::uint16_t>(std::atoi(log.c_str() + at + marker.size()));
-    }
-  }
-
-  std::uint16_t port() const { return port_; }
-  Process& process() { return *process_; }
-
-  std::string OperatorToken() const {
-    std::string token =
-        stage_.Run({"token", "--secret-file", secret_, "--operator"}).standard_output;
-    while (token.ends_with('\n')) token.pop_back();
-    return token;
-  }
-  TestReply Get(const std::string& path, const std::string& token = "") const {
-    TestClient client(port_);
-    return client.Get(path, token.empty() ? "" : StrCat("Authorization: Bearer ", token, "\r\n"));
-  }
-  TestReply Post(const std::string& path, const std::string& token) const {
-    TestClient client(port_);
-    client.Send(StrCat("POST ", path, " HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ", token,
-                       "\r\nContent-Length: 0\r\n\r\n"));
-    return client.Read();
-  }
-  // As the operators' API lists them; none when it does not answer in time.
-  Json Relays(const std::string& token) const {
-    const Json answer = Json::parse(Get("/api/v1/operator/relays", token).body, nullptr, false);
-    return answer.is_object() ? answer.value("relays", Json::array()) : Json::array();
-  }
-  // The value of one line of a scrape; -1 when it is not there.
-  static double Value(const std::string& scrape, const std::string& series) {
-    std::istringstream lines(scrape);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(series + " ")) return std::stod(line.substr(series.size() + 1));
-    }
-    return -1;
-  }
-
- private:
-  const Stage& stage_;
-  TempFolder folder_;
-  std::string secret_;
-  std::unique_ptr<Process> process_;
-  std::uint16_t port_ = 0;
-};
 
 class ServiceTest : public OnDialect {
  protected:

@@ -92,6 +92,9 @@ std::vector<std::string> ServiceOptions::Problems() const {
   if (connections == 0 || connections > 100'000) {
     problems.emplace_back("service.connections: must be 1 to 100000");
   }
+  if (admin_connections == 0 || admin_connections > 100'000) {
+    problems.emplace_back("service.admin_connections: must be 1 to 100000");
+  }
   if (stalled_after < std::chrono::seconds(1)) {
     problems.emplace_back("service.stalled_after: must be at least 1s");
   }

@@ -36,6 +36,7 @@ struct ServiceOptions {
   std::size_t workers = 4;                    // requests that are worked on at a time
   std::size_t connections = 1024;             // open at a time at `listen`
   std::size_t connections_per_address = 512;  // of those, from one address; 0: no such limit
+  std::size_t admin_connections = 128;        // open at a time at `admin_listen`
 
   bool enabled() const noexcept { return !listen.empty() || !admin_listen.empty(); }
   // "service.listen: …", one for each problem. Looks at no file and no network.

@@ -11,6 +11,7 @@ void RequestWatch::OnRequest(const RequestRecord& record) {
 
 void RequestWatch::OnConnections(int change) { metrics_->OnHttpConnections(change); }
 void RequestWatch::OnStreams(int change) { metrics_->OnHttpStreams(change); }
+void RequestWatch::OnDisplaced() { metrics_->OnHttpDisplaced(); }
 void RequestWatch::OnTurnedAway() { metrics_->OnHttpTurnedAway(); }
 
 }  // namespace outbox::service

@@ -20,6 +20,7 @@ class RequestWatch final : public RequestObserver {
   void OnRequest(const RequestRecord& record) override;
   void OnConnections(int change) override;
   void OnStreams(int change) override;
+  void OnDisplaced() override;
   void OnTurnedAway() override;
 
  private:

@@ -14,7 +14,6 @@
 #include "service/api/request_watch.h"
 #include "service/api/tables.h"
 #include "service/auth/key_sources.h"
-#include "service/http/file_limit.h"
 #include "service/http/problem.h"
 #include "service/http/server.h"
 #include "service/http/tls_context.h"
@@ -28,19 +27,6 @@ constexpr std::chrono::seconds kOpenTime{10};
 // The operators' server is small, and its own: what comes to the other one takes nothing from it.
 constexpr std::size_t kAdminWorkers = 2;
 constexpr std::size_t kAdminQueueMax = 16;
-constexpr std::size_t kAdminConnectionsMax = 128;
-// Files besides connections: the database's, sinks', logs.
-constexpr std::size_t kOtherFiles = 256;
-
-void MakeRoomForConnections(const ServiceOptions& options, const log::Logger& logger) {
-  const std::size_t wanted = options.connections + kAdminConnectionsMax + kOtherFiles;
-  const std::size_t room = RaiseFileLimit(wanted);
-  if (room >= wanted) return;
-  logger.Write(log::Level::kWarn, "too few open files are allowed for service.connections",
-               {{"allowed", room},
-                {"wanted", wanted},
-                {"hint", "raise LimitNOFILE (ulimit -n), or lower service.connections"}});
-}
 
 Result<std::vector<SampledTable>> Sampled(Tables& tables) {
   std::vector<SampledTable> sampled;
@@ -153,7 +139,7 @@ struct Service::Running {
                            .worker_threads = kAdminWorkers,
                            .worker_queue_max = kAdminQueueMax,
                            .cors_origins = options.cors_origins};
-      server.limits.connections_max = kAdminConnectionsMax;
+      server.limits.connections_max = options.admin_connections;
       OUTBOX_RETURN_IF_ERROR(StartServer(std::move(server), options, options.admin_listen, admin));
     }
     return Status::Ok();
@@ -235,7 +221,6 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
   running->all = admin;
 
   running->tls = !options.tls_certificate.empty();
-  MakeRoomForConnections(options, logger);
   if (options.metrics.enabled) {
     OUTBOX_ASSIGN_OR_RETURN(auto sampled, Sampled(running->tables));
     running->sampler = StatsSampler::Start(std::move(sampled), options.metrics.sample_interval,

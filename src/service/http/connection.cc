@@ -63,6 +63,7 @@ Connection::~Connection() {
 
 void Connection::Start() {
   ticket_.Register(weak_from_this());
+  SetWaiting(true);
   asio::co_spawn(transport_->executor(), Run(shared_from_this()), asio::detached);
 }
 
@@ -86,12 +87,28 @@ void Connection::Abort() {
   });
 }
 
+void Connection::MakeRoom() {
+  if (core_->observer != nullptr) core_->observer->OnDisplaced();
+  asio::post(transport_->executor(), [self = shared_from_this()] {
+    self->leaving_ = true;
+    if (!self->waiting_) return;
+    self->aborted_ = true;
+    self->transport_->Close();
+  });
+}
+
+void Connection::SetWaiting(bool waiting) {
+  waiting_ = waiting;
+  ticket_.SetWaiting(waiting);
+}
+
 asio::awaitable<void> Connection::Run(std::shared_ptr<Connection> self) {
   const Limits& limits = self->core_->options.limits;
   Transport& transport = *self->transport_;
   transport.SetDeadline(Clock::now() + limits.header_time);
   bool open = co_await transport.Handshake();
   while (open && !self->aborted_) {
+    self->SetWaiting(true);
     const bool more = co_await self->AwaitRequest();
     if (!more) break;
     Exchange exchange(limits);
@@ -165,6 +182,7 @@ asio::awaitable<void> Connection::Feed(Exchange& exchange, RequestParser::State 
 asio::awaitable<void> Connection::Receive(Exchange& exchange) {
   const Limits& limits = core_->options.limits;
   co_await Feed(exchange, RequestParser::State::kHead, exchange.started + limits.header_time);
+  SetWaiting(false);
   exchange.request_id = RequestId(exchange.parser.head().headers.Find("X-Request-Id"));
   if (exchange.answered || exchange.abandoned) co_return;
   FindRoute(*router_, core_->cors, exchange);
@@ -172,6 +190,7 @@ asio::awaitable<void> Connection::Receive(Exchange& exchange) {
   co_await AskBeforeBody(exchange);
   exchange.abandoned = aborted_;
   if (exchange.answered || exchange.abandoned) co_return;
+  SetWaiting(true);
   transport_->SetDeadline(exchange.started + limits.request_time);
   if (exchange.parser.head().expects_continue && buffer_.size() == 0) {
     const Transport::Io io = co_await transport_->Write(Parts(kContinue));
@@ -179,6 +198,7 @@ asio::awaitable<void> Connection::Receive(Exchange& exchange) {
   }
   if (exchange.abandoned) co_return;
   co_await Feed(exchange, RequestParser::State::kBody, exchange.started + limits.request_time);
+  SetWaiting(false);
 }
 
 asio::awaitable<void> Connection::AskBeforeBody(Exchange& exchange) {
@@ -276,7 +296,7 @@ asio::awaitable<void> Connection::Respond(Exchange& exchange) {
   SetInstance(response, exchange.request_id);
   core_->cors.Allow(head.headers, response.headers);
   exchange.keep_alive = parser.state() == RequestParser::State::kDone && head.keep_alive &&
-                        response.stream == nullptr && !core_->stopping &&
+                        response.stream == nullptr && !core_->stopping && !leaving_ &&
                         served_ + 1 < limits.requests_per_connection_max;
   const std::string text = ResponseHead(response, {.http11 = head.http11,
                                                    .keep_alive = exchange.keep_alive,
@@ -285,6 +305,7 @@ asio::awaitable<void> Connection::Respond(Exchange& exchange) {
   const bool has_body = head.method != Method::kHead && response.stream == nullptr &&
                         response.status != 204 && response.status != 304;
   transport_->SetDeadline(Clock::now() + limits.write_time);
+  SetWaiting(response.stream == nullptr);
   const auto parts = Parts(text, has_body ? std::string_view(response.body) : std::string_view());
   const Transport::Io io = co_await transport_->Write(parts);
   exchange.sent += io.bytes;

@@ -32,6 +32,7 @@ class Connection final : public Stoppable, public std::enable_shared_from_this<C
 
   void BeginStop() override;
   void Abort() override;
+  void MakeRoom() override;
 
  private:
   using Clock = Transport::Clock;
@@ -60,6 +61,7 @@ class Connection final : public Stoppable, public std::enable_shared_from_this<C
   // Notices that a listener has left, by reading.
   static asio::awaitable<void> WatchPeer(std::shared_ptr<Connection> self);
   void WakeStream();
+  void SetWaiting(bool waiting);
   void Report(const Exchange& exchange) const noexcept;
 
   const std::shared_ptr<Core> core_;
@@ -72,6 +74,8 @@ class Connection final : public Stoppable, public std::enable_shared_from_this<C
   boost::beast::flat_buffer buffer_;
   std::size_t served_ = 0;
   bool idle_ = false;
+  bool waiting_ = false;  // for the client
+  bool leaving_ = false;  // to make room, when the request is answered
   bool lingering_ = false;
   bool aborted_ = false;
   std::shared_ptr<HandlerCall> call_;    // the one that is waited for

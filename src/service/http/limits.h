@@ -28,7 +28,8 @@ struct Limits {
   Time linger_time = std::chrono::seconds(1);
   std::size_t linger_bytes_max = 256 * 1024;
 
-  // Of connections. One too many is accepted, told 503 and closed.
+  // Of connections. For one too many the one is closed that has waited longest for its client
+  // (connections.h); when none waits, it is accepted, told 503 and closed.
   std::size_t connections_max = 1024;
   std::size_t connections_per_address_max = 0;  // 0: no such limit
   std::size_t requests_per_connection_max = 10'000;

@@ -36,6 +36,8 @@ class RequestObserver {
   // One more (1) or one fewer (-1) is open.
   virtual void OnConnections(int change) { (void)change; }
   virtual void OnStreams(int change) { (void)change; }
+  // One that waited for its client was told to make room for another.
+  virtual void OnDisplaced() {}
   // There was no room for a connection.
   virtual void OnTurnedAway() {}
 };

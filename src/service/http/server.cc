@@ -123,6 +123,7 @@ std::vector<ListenAddress> Server::addresses() const {
 ServerCounts Server::counts() const {
   const Core& core = impl_->core();
   return {.connections = core.connections.count(),
+          .displaced = core.connections.displaced(),
           .refused = core.connections.refused(),
           .queued = core.workers.queued()};
 }

@@ -23,6 +23,7 @@ namespace outbox::service {
 
 struct ServerCounts {
   std::size_t connections = 0;  // open now
+  std::size_t displaced = 0;    // since the start, to make room for others
   std::size_t refused = 0;      // since the start, for want of room
   std::size_t queued = 0;       // requests waiting for a worker
 };

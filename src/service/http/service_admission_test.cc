@@ -104,7 +104,8 @@ TEST(Admission, OneTooManyIsToldWithAnIdOfItsOwn) {
   options.limits.connections_max = 1;
   TestServer server(options);
   TestClient first(server.port());
-  EXPECT_EQ(first.Get("/hello").status, 200);
+  ASSERT_TRUE(first.Send("GET /gate HTTP/1.1\r\nHost: h\r\n\r\n"));
+  ASSERT_TRUE(outbox::testing::WaitFor([&] { return server.gate->waiting() == 1; }));
   TestClient second(server.port());
   const TestReply reply = second.Read();
   EXPECT_EQ(reply.status, 503);

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <thread>
 
-#include "service/http/client_address.h"
 #include "service/http/malformed_requests.h"
 #include "service/http/test_server.h"
 
@@ -231,49 +230,6 @@ TEST(HttpLimits, AClientThatDoesNotReadIsCutOff) {
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_FALSE(seen[0].complete);
   EXPECT_TRUE(WaitFor([&] { return server.server->counts().connections == 0; }));
-}
-
-TEST(HttpLimits, OneConnectionTooManyIsTurnedAway) {
-  TestServer server({.limits = {.connections_max = 3}});
-  std::vector<std::unique_ptr<TestClient>> clients;
-  for (int i = 0; i < 3; ++i) {
-    clients.push_back(std::make_unique<TestClient>(server.port()));
-    EXPECT_EQ(clients.back()->Get("/hello").status, 200);
-  }
-  TestClient refused(server.port());
-  const TestReply reply = refused.Read();
-  EXPECT_EQ(reply.status, 503);
-  EXPECT_EQ(reply.header("retry-after"), "1");
-  EXPECT_TRUE(refused.ClosedWithin(kPatience));
-  EXPECT_EQ(server.server->counts().refused, 1u);
-  clients.pop_back();
-  ASSERT_TRUE(WaitFor([&] { return server.server->counts().connections == 2; }));
-  TestClient welcome(server.port());
-  EXPECT_EQ(welcome.Get("/hello").status, 200);
-}
-
-TEST(HttpLimits, OneClientIsTheSameHoweverItsAddressIsWritten) {
-  for (const auto& [address, client] :
-       std::vector<std::pair<std::string, std::string>>{{"192.0.2.7", "192.0.2.7"},
-                                                        {"::ffff:192.0.2.7", "192.0.2.7"},
-                                                        {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"},
-                                                        {"2001:db8:1:2::", "2001:db8:1:2::"},
-                                                        {"2001:db8:1:3::1", "2001:db8:1:3::"},
-                                                        {"fe80::1%eth0", "fe80::"},
-                                                        {"::1", "::"},
-                                                        {"", ""}}) {
-    EXPECT_EQ(ClientOf(address), client) << address;
-  }
-  EXPECT_EQ(ClientOfPeer("192.0.2.7:80"), "192.0.2.7");
-  EXPECT_EQ(ClientOfPeer("[2001:db8:1:2:3:4:5:6]:80"), "2001:db8:1:2::");
-}
-
-TEST(HttpLimits, OneAddressMayBeLimited) {
-  TestServer server({.limits = {.connections_per_address_max = 1}});
-  TestClient first(server.port());
-  EXPECT_EQ(first.Get("/hello").status, 200);
-  TestClient second(server.port());
-  EXPECT_EQ(second.Read().status, 503);
 }
 
 TEST(HttpLimits, AConnectionServesOnlySoManyRequests) {

@@ -39,6 +39,7 @@ inline void TellEveryEvent(MetricsObserver& metrics) {
   metrics.OnHttpRequest("GET", "/healthz", 200, 1ms);
   metrics.OnHttpConnections(1);
   metrics.OnHttpStreams(1);
+  metrics.OnHttpDisplaced();
   metrics.OnHttpTurnedAway();
   metrics.OnStats(table, {.pending = 12,
                           .due = 5,

@@ -25,6 +25,9 @@ HttpSeries::HttpSeries(prometheus::Registry& registry)
     : requests_(AddCounter(registry, "outbox_http_requests_total", "Requests that were answered.")),
       duration_(AddHistogram(registry, "outbox_http_request_duration_seconds",
                              "From a request's first byte to its answer's last.")),
+      displaced_(AddCounter(registry, "outbox_http_connections_displaced_total",
+                            "Connections that waited for their client and made room for others.")
+                     .Add({})),
       turned_away_(AddCounter(registry, "outbox_http_connections_refused_total",
                               "Connections for which there was no room.")
                        .Add({})),
@@ -43,6 +46,7 @@ void HttpSeries::Request(std::string_view method, std::string_view route, int st
 
 void HttpSeries::Connections(int change) { connections_.Increment(change); }
 void HttpSeries::Streams(int change) { streams_.Increment(change); }
+void HttpSeries::Displaced() { displaced_.Increment(); }
 void HttpSeries::TurnedAway() { turned_away_.Increment(); }
 
 }  // namespace outbox::service

@@ -31,11 +31,13 @@ class HttpSeries {
                std::optional<Duration> took);
   void Connections(int change);
   void Streams(int change);
+  void Displaced();
   void TurnedAway();
 
  private:
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Family<prometheus::Histogram>& duration_;
+  prometheus::Counter& displaced_;
   prometheus::Counter& turned_away_;
   prometheus::Gauge& connections_;
   prometheus::Gauge& streams_;

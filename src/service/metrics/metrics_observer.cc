@@ -89,6 +89,7 @@ void MetricsObserver::OnHttpRequest(std::string_view method, std::string_view ro
 
 void MetricsObserver::OnHttpConnections(int change) { series_->http.Connections(change); }
 void MetricsObserver::OnHttpStreams(int change) { series_->http.Streams(change); }
+void MetricsObserver::OnHttpDisplaced() { series_->http.Displaced(); }
 void MetricsObserver::OnHttpTurnedAway() { series_->http.TurnedAway(); }
 
 void MetricsObserver::OnEnqueued(std::string_view table, std::string_view topic,

@@ -54,6 +54,7 @@ class MetricsObserver final : public RelayObserver, public EnqueueObserver {
                      std::optional<Duration> took);
   void OnHttpConnections(int change);
   void OnHttpStreams(int change);
+  void OnHttpDisplaced();
   void OnHttpTurnedAway();
 
   void OnEnqueued(std::string_view table, std::string_view topic, bool already_enqueued) override;
