@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -49,6 +50,46 @@ class ServiceTest : public OnDialect {
   }
 };
 OUTBOX_ON_EVERY_DIALECT(ServiceTest);
+
+// Before it waits for a database that is away, and as `outboxd config` has it.
+TEST(ServiceFiles, MistakesAreToldAtOnceAndAlike) {
+  const TempFolder folder;
+  const std::string missing = folder.File("missing");
+  std::ofstream(folder.File("short")) << "too short";
+  const std::vector<std::map<std::string, std::string>> mistakes{
+      {{"OUTBOX_SERVICE_AUTH_SECRET_FILE", missing}},
+      {{"OUTBOX_SERVICE_AUTH_SECRET_FILE", folder.File("short")}},
+      {{"OUTBOX_SERVICE_AUTH_SECRET_ENV", "NO_SUCH_VARIABLE_HERE"}},
+      {{"OUTBOX_SERVICE_AUTH_PUBLIC_KEYS", missing}},
+      {{"OUTBOX_SERVICE_AUTH_JWKS_FILE", missing}},
+      {{"OUTBOX_SERVICE_AUTH_JWKS_FILE", folder.File("short")}},
+      {{"OUTBOX_SERVICE_AUTH_NONE", "true"},
+       {"OUTBOX_SERVICE_TLS_CERTIFICATE", missing},
+       {"OUTBOX_SERVICE_TLS_KEY", missing}}};
+  for (auto environment : mistakes) {
+    environment.insert({{"OUTBOX_DB", "postgres://nobody@127.0.0.1:1/nothing"},
+                        {"OUTBOX_DB_WAIT", "1h"},
+                        {"OUTBOX_RELAY_TABLES", std::string(kTable)},
+                        {"OUTBOX_RELAY_SINK", "null:"},
+                        {"OUTBOX_SERVICE_LISTEN", "127.0.0.1:0"}});
+    const ProcessOptions options{.environment = environment};
+    const Finished config = Process::Run({OUTBOXD_PATH, "config"}, options);
+    EXPECT_EQ(config.exit_code, 2);
+    const Finished serve = Process::Run({OUTBOXD_PATH, "serve"}, options);
+    EXPECT_EQ(serve.exit_code, 2);
+    EXPECT_EQ(serve.standard_error, config.standard_error);
+    EXPECT_THAT(
+        serve.standard_error,
+        HasSubstr(environment.contains("OUTBOX_SERVICE_AUTH_SECRET_ENV") ? "NO_SUCH_VARIABLE_HERE"
+                                                                         : folder.File("")));
+    // Nor does it take a table for that; this profile needs none.
+    environment.erase("OUTBOX_RELAY_TABLES");
+    environment["OUTBOX_PROFILE"] = "toolkit";
+    const Finished idle = Process::Run({OUTBOXD_PATH, "serve"}, {.environment = environment});
+    EXPECT_EQ(idle.exit_code, 2);
+    EXPECT_EQ(idle.standard_error, config.standard_error);
+  }
+}
 
 TEST_P(ServiceTest, ReadinessSeesWorkThatNobodyDoes) {
   OUTBOX_MAKE_STAGE(stage, GetParam());
