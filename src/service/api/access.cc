@@ -104,6 +104,13 @@ bool Access::IsOperator(const Request& request) const {
   return who.ok() && (who->operator_scope || who->unrestricted);
 }
 
+std::function<bool()> Access::WhetherStillGood(const Request& request) const {
+  return [this, token = std::string(BearerToken(request))] {
+    const auto who = authenticator_->Check(token, std::chrono::milliseconds(0));
+    return who.ok() || who.error().code() != Code::kPermission;
+  };
+}
+
 Handler Access::Permitted(std::string_view permission, KnownHandler handler) {
   return [this, permission, handler = std::move(handler)](const Request& request) {
     Response refused;

@@ -61,6 +61,9 @@ class Access {
   bool IsOfOthers(const Request& request) const;
   // Whether an operator asks. Does not wait for keys.
   bool IsOperator(const Request& request) const;
+  // Says later on whether the token of this request would still be accepted: false when it has
+  // expired or its key is gone. Does not wait for keys. Not to be called after this Access.
+  std::function<bool()> WhetherStillGood(const Request& request) const;
 
   const Authenticator& authenticator() const noexcept { return *authenticator_; }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,9 +26,13 @@ class LiveEvents {
   LiveEvents(const LiveEvents&) = delete;
   LiveEvents& operator=(const LiveEvents&) = delete;
 
+  // Whether a listener may still listen: asked about once a second, on a thread of its own.
+  using StillWelcome = std::function<bool()>;
+
   // A new listener, who is told at once where everything stands, and is let go a moment after
-  // `until`: when its token has expired.
-  Result<std::shared_ptr<EventStream>> Listen(std::optional<Timestamp> until = std::nullopt);
+  // `until`, when its token has expired, or when it is not welcome any more.
+  Result<std::shared_ptr<EventStream>> Listen(std::optional<Timestamp> until = std::nullopt,
+                                              StillWelcome still_welcome = {});
   void Changed(const RelaySeen& relay);
   // Ends all listeners.
   void Close() { hub_.Close(); }
@@ -35,12 +40,12 @@ class LiveEvents {
  private:
   struct Limited {
     Timestamp until;
+    StillWelcome still_welcome;
     std::weak_ptr<EventStream> stream;
   };
 
   void Run();
-  // REQUIRES: mutex_ is held.
-  void LetGoOfExpired();
+  static void LetGoOfExpired(std::vector<Limited>& limited);
   std::string Counters() const;
 
   const RelayBoard& board_;

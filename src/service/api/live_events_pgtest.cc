@@ -1,9 +1,12 @@
 // Many listeners of the live events, one of whom never reads: the relay does not notice.
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "service/api/api_suite.h"
 #include "service/api/live_events.h"
+#include "service/auth/base64url.h"
 #include "service/metrics/scrape.h"
 
 namespace outbox::service {
@@ -74,6 +77,39 @@ TEST_P(LiveEventsSuite, AListenerIsLetGoWhenItsTokenHasExpired) {
   EXPECT_TRUE(outbox::testing::WaitFor([&] { return (*expiring)->gone(); }));
   EXPECT_FALSE((*lasting)->gone());
   EXPECT_FALSE((*longest)->gone());
+}
+
+TEST_P(LiveEventsSuite, AListenerIsLetGoWhenTheKeyOfItsTokenIsGone) {
+  const std::vector<std::string> secrets{std::string(40, 'a'), std::string(40, 'b')};
+  const auto key = [&](int number) {
+    return base::StrCat(R"({"kty":"oct","alg":"HS256","kid":"key)", number, R"(","k":")",
+                        Base64UrlEncode(secrets[static_cast<std::size_t>(number)]), R"("})");
+  };
+  const std::string file = folder_.File("keys.json");
+  std::ofstream(file) << R"({"keys":[)" << key(0) << "," << key(1) << "]}";
+  options_.auth.jwks_file = file;
+  StartService();
+  const auto listen = [&](int number) {
+    MintedClaims claims{.subject = "olga", .operator_scope = true};
+    claims.issued = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    claims.expires = claims.issued + std::chrono::hours(1);
+    auto client = std::make_unique<TestClient>(Port());
+    client->Send(
+        "GET /api/v1/operator/events HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer " +
+        MintToken(claims, secrets[static_cast<std::size_t>(number)], base::StrCat("key", number)) +
+        "\r\n\r\n");
+    return client;
+  };
+  const auto revoked = listen(0), kept = listen(1);
+  for (const auto& client : {revoked.get(), kept.get()}) {
+    ASSERT_THAT(client->ReadUntil("event: counters"), ::testing::HasSubstr("200 OK"));
+  }
+  std::ofstream(file + ".new") << R"({"keys":[)" << key(1) << "]}";
+  ASSERT_EQ(std::rename((file + ".new").c_str(), file.c_str()), 0);
+  EXPECT_TRUE(revoked->ClosedWithin(outbox::testing::kPatience));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(kept->ReadUntil("event: counters"), ::testing::HasSubstr("event: counters"));
+  }
 }
 
 TEST_P(LiveEventsSuite, AHundredListenersAtOnceAndASlowOneDoNotDelayTheRelay) {

@@ -34,9 +34,10 @@ Status Explained(const Status& status) {
 
 class OperatorApi {
  public:
-  OperatorApi(Tables& tables, const RelayBoard& board, RelaySwitch& relay_switch,
-              LiveEvents& events, OperatorApiOptions options)
-      : tables_(tables),
+  OperatorApi(const Access& access, Tables& tables, const RelayBoard& board,
+              RelaySwitch& relay_switch, LiveEvents& events, OperatorApiOptions options)
+      : access_(access),
+        tables_(tables),
         board_(board),
         switch_(relay_switch),
         events_(events),
@@ -89,8 +90,10 @@ class OperatorApi {
 
   Result<Response> Events(const Request& request, const Principal& who) const {
     OUTBOX_RETURN_IF_ERROR(CheckParameters(request.query, {}));
-    OUTBOX_ASSIGN_OR_RETURN(
-        auto stream, events_.Listen(who.unrestricted ? std::nullopt : std::optional(who.expires)));
+    OUTBOX_ASSIGN_OR_RETURN(auto stream,
+                            who.unrestricted
+                                ? events_.Listen()
+                                : events_.Listen(who.expires, access_.WhetherStillGood(request)));
     return StreamResponse(std::move(stream));
   }
 
@@ -218,6 +221,7 @@ class OperatorApi {
     return Status::Ok();
   }
 
+  const Access& access_;
   Tables& tables_;
   const RelayBoard& board_;
   RelaySwitch& switch_;
@@ -229,8 +233,8 @@ class OperatorApi {
 
 void AddOperatorApi(Router& router, Access& access, Tables& tables, const RelayBoard& board,
                     RelaySwitch& relay_switch, LiveEvents& events, OperatorApiOptions options) {
-  const auto api =
-      std::make_shared<const OperatorApi>(tables, board, relay_switch, events, std::move(options));
+  const auto api = std::make_shared<const OperatorApi>(access, tables, board, relay_switch, events,
+                                                       std::move(options));
   using Endpoint = Result<Response> (OperatorApi::*)(const Request&, const Principal&) const;
   const auto call = [&](Endpoint endpoint) {
     return [api, endpoint](const Request& request, const Principal& who) {
