@@ -21,7 +21,7 @@ enum class RelayState : std::uint8_t {
   kRunning,
   kStandby,         // single-active mode, and another relay leads
   kWaitingForSink,  // the sink is down; probing
-  kPaused,          // by somebody: nothing is claimed until it is resumed
+  kPaused,          // by somebody or by the sink: nothing is claimed until it is resumed
   kDraining,        // asked to stop; finishing what is held
   kStopped,
 };

@@ -37,6 +37,9 @@ struct RelayStats {
   std::uint64_t released = 0;
   std::uint64_t lost = 0;
   std::uint64_t in_flight = 0;  // claimed and not settled, now
+  // Why the relay has paused itself: its sink wants no more messages (Status::WithPause). Empty
+  // otherwise, and once the relay is resumed.
+  std::string pause_reason;
 };
 
 class Relay {

@@ -96,6 +96,12 @@ class [[nodiscard]] Status {
     retry_after_ = wait;
     return std::move(*this);
   }
+  // Adds, to kSinkDown, that waiting cannot help: the destination wants no more messages. The relay
+  // pauses itself until a person resumes it, instead of probing.
+  Status&& WithPause() && {
+    wants_pause_ = true;
+    return std::move(*this);
+  }
 
   bool ok() const noexcept { return code_ == Code::kOk; }
   Code code() const noexcept { return code_; }
@@ -104,6 +110,7 @@ class [[nodiscard]] Status {
   const std::string& hint() const noexcept { return hint_; }
   const std::string& native() const noexcept { return native_; }
   std::optional<std::chrono::milliseconds> retry_after() const noexcept { return retry_after_; }
+  bool wants_pause() const noexcept { return wants_pause_; }
 
   // "message (native)": one line, without the hint.
   std::string ToString() const;
@@ -111,6 +118,7 @@ class [[nodiscard]] Status {
  private:
   Code code_ = Code::kOk;
   Disposition disposition_ = Disposition::kNone;
+  bool wants_pause_ = false;
   std::string message_;
   std::string hint_;
   std::string native_;

@@ -61,6 +61,12 @@ milliseconds WaitAsked(const Status& result) {
   return std::min(result.retry_after().value_or(milliseconds(0)), kRetryAfterMax);
 }
 
+// Whether what `a` demands of the relay lasts at least as long as what `b` does.
+bool Outlasts(const Status& a, const Status& b) {
+  if (a.wants_pause() != b.wants_pause()) return a.wants_pause();
+  return a.retry_after() >= b.retry_after();
+}
+
 // Of a message that is answered "sink down" while others get through.
 Status ItsOwnFailure(const Status& refusal) {
   return Status(refusal.code(), Disposition::kRetry,
@@ -384,18 +390,19 @@ bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status
         Release(*slice.held, slice.first + i);
         continue;
       }
-    } else if (alone && NoteRefusal(now, slice, messages[i])) {
+    } else if (alone && !results[i].wants_pause() && NoteRefusal(now, slice, messages[i])) {
       refused_by_itself = true;
       Decide(*slice.held, slice.first + i, ItsOwnFailure(results[i]));
       continue;
-    } else if (down == nullptr || results[i].retry_after() >= down->retry_after()) {
+    } else if (down == nullptr || Outlasts(results[i], *down)) {
       down = &results[i];
     }
     Decide(*slice.held, slice.first + i, results[i]);
   }
   if (down != nullptr) {
     SinkDownFor(now, slice, *down);
-    if (alone && refused_.at(messages[0].id).overtaken > 0) {
+    if (down->wants_pause()) PauseFor(slice, *down);
+    if (alone && !down->wants_pause() && refused_.at(messages[0].id).overtaken > 0) {
       claim_at_ = std::min(claim_at_, now + kSuspectWaits * options_.probe_min);
     }
     claim_at_ = std::max(claim_at_, now + WaitAsked(*down));
@@ -546,6 +553,13 @@ void Core::SinkDown(TimePoint now, const Status& reason) {
 
 void Core::SinkDownFor(TimePoint now, const Slice& slice, const Status& reason) {
   if (!sink_down_ || slice.number > down_since_slice_) SinkDown(now, reason);
+}
+
+void Core::PauseFor(const Slice& slice, const Status& reason) {
+  if (slice.number <= resumed_after_slice_) return;
+  paused_ = true;
+  pause_reason_ = base::CleanError(reason.ToString(), options_.last_error_bytes_max);
+  ReleaseWaiting();
 }
 
 // Keeps one message of a claim: the first, or the last that has not been refused yet, which is the
@@ -779,6 +793,8 @@ void Core::Pause(TimePoint now, bool held) {
   if (paused_) {
     ReleaseWaiting();
   } else {
+    pause_reason_.clear();
+    resumed_after_slice_ = slices_made_;
     claim_at_ = now;
   }
 }

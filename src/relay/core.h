@@ -11,7 +11,8 @@
 // Rules it keeps: a message is handed to a publisher only while its lease is surely ours, and so is
 // the lead in single-active mode; each message gets exactly one outcome; never more than `window`
 // messages are held; a sink that is down costs no attempts; a message that may have killed relays
-// takes no others along, and one that alone is answered "sink down" does not stop them.
+// takes no others along, and one that alone is answered "sink down" does not stop them; a sink that
+// wants no more messages pauses the relay until it is resumed.
 //
 // Threads: none of its own; the driver serialises calls with a mutex.
 #pragma once
@@ -176,7 +177,10 @@ class Core {
 
   RelayState state() const;
   bool leading() const { return leading_; }
-  std::string_view down_reason() const { return down_reason_; }
+  // Why the sink is down, or why the relay has paused itself.
+  std::string_view why() const { return paused_ ? pause_reason_ : down_reason_; }
+  // Empty unless the sink's answer paused the relay.
+  const std::string& pause_reason() const { return pause_reason_; }
   std::size_t held_messages() const { return held_messages_; }
   std::size_t held_claims() const { return claims_.size(); }
   std::size_t publishing() const { return publishing_.size(); }  // slices handed out
@@ -194,6 +198,8 @@ class Core {
   // Several calls of one outage come back one after the other; only the first, and later each
   // probe, lengthens the wait.
   void SinkDownFor(TimePoint now, const Slice& slice, const Status& reason);
+  // A call that was under way when somebody resumed the relay pauses it no more.
+  void PauseFor(const Slice& slice, const Status& reason);
   void GiveUp(TimePoint now, const Slice& slice);
   void ChooseProbe(HeldClaim& held);
   bool NoteRefusal(TimePoint now, const Slice& slice, const Message& message);
@@ -281,6 +287,8 @@ class Core {
   std::map<Uuid, Unrecorded> unrecorded_;
 
   bool paused_ = false;
+  std::string pause_reason_;               // set when the sink wanted the pause
+  std::uint64_t resumed_after_slice_ = 0;  // calls up to it were answered before the last resume
   bool stopping_ = false;
   TimePoint stop_deadline_{};
   std::size_t drain_waiters_ = 0;

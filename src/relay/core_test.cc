@@ -367,6 +367,68 @@ TEST_F(CoreTest, WhatWasClaimedWhileItPausedIsGivenBack) {
   EXPECT_EQ(std::get<WaitStep>(core().NextClaimerStep(now_)).until, now_ + std::chrono::hours(1));
 }
 
+TEST_F(CoreTest, ASinkThatWantsNoMoreMessagesPausesTheRelayUntilItIsResumed) {
+  Claim(10);
+  Publish(Status::SinkDown("the endpoint is gone").WithPause());
+  EXPECT_EQ(core().state(), RelayState::kPaused);
+  EXPECT_EQ(core().pause_reason(), "the endpoint is gone");
+  EXPECT_EQ(core().why(), "the endpoint is gone");
+  const auto settle = NextSettle();
+  ASSERT_TRUE(settle);
+  EXPECT_EQ(core().OnSettled(*settle, {}).counts.released, 10U);
+  for (int hours = 0; hours < 100; ++hours) {
+    now_ += std::chrono::hours(1);
+    core().OnWork(now_);
+    ASSERT_TRUE(std::holds_alternative<WaitStep>(core().NextClaimerStep(now_)));
+  }
+  // Resumed, it probes at once, and pauses again by the next such answer.
+  core().Pause(now_, false);
+  EXPECT_EQ(core().pause_reason(), "");
+  EXPECT_EQ(core().state(), RelayState::kWaitingForSink);
+  Claim(1);
+  Publish(Status::SinkDown("still gone").WithPause());
+  EXPECT_EQ(core().state(), RelayState::kPaused);
+  EXPECT_EQ(core().OnSettled(*NextSettle(), {}).counts.released, 1U);
+  core().Pause(now_, false);
+  Claim(1);
+  Publish(Status::Ok());
+  EXPECT_EQ(core().state(), RelayState::kRunning);
+}
+
+TEST_F(CoreTest, AMessageThatIsAlwaysAnsweredGoneCostsNoAttemptWhileOthersGetThrough) {
+  sink_traits_.batch_max = 1;
+  for (int i = 0; i < 10; ++i) {
+    Claim(2);
+    Publish(Status::Ok());
+    Publish(Status::SinkDown("gone").WithPause());
+    ASSERT_EQ(core().state(), RelayState::kPaused);
+    const auto settle = NextSettle();
+    ASSERT_TRUE(settle);
+    const Settled settled = core().OnSettled(*settle, {});
+    EXPECT_EQ(settled.counts.released, 1U);
+    EXPECT_EQ(settled.counts.retried, 0U);
+    core().Pause(now_, false);
+    // The probe after it delivers the other one.
+    Claim(1);
+    Publish(Status::Ok());
+    ASSERT_TRUE(core().OnSettled(*NextSettle(), {}).counts.delivered == 1U);
+  }
+}
+
+TEST_F(CoreTest, AnAnswerToACallFromBeforeTheResumePausesNoMore) {
+  sink_traits_.batch_max = 5;
+  Claim(10);
+  const auto first = core().NextSlice(now_);
+  const auto second = core().NextSlice(now_);
+  ASSERT_TRUE(first && second);
+  const std::vector<Status> gone(5, Status::SinkDown("gone").WithPause());
+  core().OnPublished(now_, *first, gone);
+  ASSERT_EQ(core().state(), RelayState::kPaused);
+  core().Pause(now_, false);
+  core().OnPublished(now_, *second, gone);
+  EXPECT_EQ(core().state(), RelayState::kWaitingForSink);
+}
+
 TEST_F(CoreTest, ProbesGrowWhileTheSinkStaysDown) {
   Claim(1);
   Publish(Status::SinkDown("refused"));
@@ -617,7 +679,7 @@ TEST_F(CoreTest, OverdueCallsThatNeverReachedTheSinkCostNoAttemptAndPause) {
   ASSERT_EQ(given_up.size(), 1U);
   EXPECT_FALSE(given_up[0].reached);
   EXPECT_EQ(core().state(), RelayState::kWaitingForSink);
-  EXPECT_THAT(std::string(core().down_reason()), ::testing::HasSubstr("30s"));
+  EXPECT_THAT(std::string(core().why()), ::testing::HasSubstr("30s"));
   Extend();
   const auto settle = NextSettle();
   ASSERT_TRUE(settle);

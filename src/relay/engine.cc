@@ -350,6 +350,7 @@ Status Engine::OpenSink(Deadline deadline) {
   Status down = Status(status.code(), Disposition::kSinkDown, status.message())
                     .WithNative(status.native())
                     .WithHint(status.hint());
+  if (status.wants_pause()) (void)std::move(down).WithPause();
   if (!status.retry_after()) return down;
   return std::move(down).WithRetryAfter(*status.retry_after());
 }
@@ -560,6 +561,7 @@ RelayStats Engine::Stats() const {
   RelayStats stats = stats_;
   if (stats.state != RelayState::kStopped) stats.state = core_.state();
   stats.leading = core_.leading();
+  stats.pause_reason = core_.pause_reason();
   stats.in_flight = core_.held_messages();
   return stats;
 }
@@ -570,7 +572,7 @@ void Engine::TellState(std::unique_lock<std::mutex>& lock) {
   if (state == told_state_ && leading == told_leading_) return;
   const bool leading_changed = std::exchange(told_leading_, leading) != leading;
   const bool state_changed = std::exchange(told_state_, state) != state;
-  const std::string why(core_.down_reason());
+  const std::string why(core_.why());
   lock.unlock();
   if (leading_changed) observer_->OnLeaderChanged(table_, leading);
   if (state_changed) observer_->OnStateChanged(table_, state, why);

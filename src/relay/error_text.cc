@@ -89,6 +89,7 @@ void CleanFailures(std::span<const Message> messages, std::span<Status> results,
     Status cleaned = Status(result.code(), result.disposition(), texts.CleanOf(result.message()))
                          .WithHint(texts.CleanOf(result.hint()))
                          .WithNative(texts.CleanOf(result.native()));
+    if (result.wants_pause()) (void)std::move(cleaned).WithPause();
     const auto wait = result.retry_after();
     result = wait ? std::move(cleaned).WithRetryAfter(*wait) : std::move(cleaned);
   }

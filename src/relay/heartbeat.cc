@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json_object.h"
 #include "base/text.h"
 
 namespace outbox::relay {
@@ -12,6 +13,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kLeaveTimeout{2};
+constexpr std::size_t kReasonBytesMax = 500;
 
 // Longer than an interval would make the next beat late; shorter than a second asks too much of a
 // loaded server.
@@ -76,7 +78,10 @@ std::size_t Heartbeat::Turn(std::string_view table, std::string_view sink, bool 
   std::size_t count = 0;
   for (BeatingRelay& relay : relays_) {
     if (relay.table != table || (!sink.empty() && relay.sink != sink)) continue;
-    Turned(relay, pause);
+    // One that its sink has paused may not be recorded yet.
+    if (!Turned(relay, pause) && !pause && !relay.relay->Stats().pause_reason.empty()) {
+      relay.relay->Resume();
+    }
     ++count;
   }
   wake_.notify_all();
@@ -88,6 +93,7 @@ void Heartbeat::Run() {
   while (!stopping_) {
     const std::uint64_t turns = turns_;
     lock.unlock();
+    RecordPauses();
     const auto pauses = Beat();
     Tell(pauses.error());
     lock.lock();
@@ -105,6 +111,40 @@ Result<std::vector<store::RelayPause>> Heartbeat::Beat() {
   std::vector<store::RelayBeat> beats;
   for (const BeatingRelay& relay : relays_) beats.push_back(BeatOf(relay));
   return store_->Beat(options_.process, beats, options_.interval, BeatDeadline(options_.interval));
+}
+
+void Heartbeat::RecordPauses() {
+  for (const BeatingRelay& relay : relays_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (relay.paused) continue;
+    }
+    const std::string reason = relay.relay->Stats().pause_reason;
+    if (reason.empty()) continue;
+    const Status recorded = Record(relay, base::CleanError(reason, kReasonBytesMax));
+    if (std::exchange(records_, recorded.ok()) == recorded.ok() || recorded.ok()) continue;
+    observer_->OnNotice(relay.table,
+                        base::StrCat("the pause that the sink wants is not recorded yet, and "
+                                     "holds in this process only: ",
+                                     recorded.message()));
+  }
+}
+
+// That it is paused already is success. The beat that follows reads the pause like any other.
+Status Heartbeat::Record(const BeatingRelay& relay, const std::string& reason) {
+  const store::Audit audit{
+      .actor = base::StrCat("relay@", options_.process.host),
+      .request_id = {},
+      .filter =
+          base::JsonObject().AddUnlessEmpty("sink", relay.sink).Add("reason", reason).Finish()};
+  return store_
+      ->Pause({.table = relay.table,
+               .sink = relay.sink,
+               .since = {},
+               .by = audit.actor,
+               .reason = reason},
+              audit, BeatDeadline(options_.interval))
+      .error();
 }
 
 bool Heartbeat::Apply(const std::vector<store::RelayPause>& pauses) {

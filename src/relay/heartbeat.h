@@ -1,5 +1,7 @@
 // Heartbeat: tells the database how the relays of this process stand, and pauses or resumes those
-// that an operator of any process has paused or resumed.
+// that an operator of any process has paused or resumed. A relay that its sink has paused is
+// recorded as an operator's pause is, so that it lasts and every process knows; until the database
+// has taken the record, each beat tries again.
 //
 // It has a session and a thread of its own and every call a deadline: a database that is slow or
 // away costs the relays nothing, and they stay as they were told last. Where the tables for it are
@@ -63,6 +65,9 @@ class Heartbeat {
 
   void Run();
   Result<std::vector<store::RelayPause>> Beat();
+  // Records the pauses that sinks wanted.
+  void RecordPauses();
+  Status Record(const BeatingRelay& relay, const std::string& reason);
   // With mutex_ held. True when that changed something.
   bool Apply(const std::vector<store::RelayPause>& pauses);
   void Tell(const Status& beaten);
@@ -70,7 +75,8 @@ class Heartbeat {
   const std::unique_ptr<store::ControlStore> store_;
   const HeartbeatOptions options_;
   const std::shared_ptr<RelayObserver> observer_;
-  bool works_ = true;  // as the observer knows; of the thread
+  bool works_ = true;    // as the observer knows; of the thread
+  bool records_ = true;  // likewise, of pauses
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -27,17 +27,31 @@ class FakeRelay final : public Relay {
   Status Drain(Deadline) override { return Status::Ok(); }
   void Wake() override {}
   void Pause() override { paused = true, ++turns; }
-  void Resume() override { paused = false, ++turns; }
+  void Resume() override {
+    paused = false, ++turns;
+    const std::lock_guard lock(mutex);
+    pause_reason.clear();
+  }
+  // As if its sink had answered that it wants no more.
+  void PauseItself(const std::string& why) {
+    const std::lock_guard lock(mutex);
+    paused = true;
+    pause_reason = why;
+  }
   RelayStats Stats() const override {
+    const std::lock_guard lock(mutex);
     return {.state = paused ? RelayState::kPaused : RelayState::kRunning,
             .leading = true,
             .delivered = 7,
             .retried = 2,
             .dead = 1,
-            .in_flight = 3};
+            .in_flight = 3,
+            .pause_reason = pause_reason};
   }
   std::atomic<bool> paused{false};
   std::atomic<int> turns{0};
+  mutable std::mutex mutex;
+  std::string pause_reason;  // guarded by mutex
 };
 
 class Notices final : public RelayObserver {
@@ -123,7 +137,8 @@ class HeartbeatTest : public ::testing::Test {
   }
   std::unique_ptr<Heartbeat> Start(std::unique_ptr<store::ControlStore> store,
                                    milliseconds interval) {
-    return Heartbeat::Start(std::move(store), {.process = {.id = "me"}, .interval = interval},
+    return Heartbeat::Start(std::move(store),
+                            {.process = {.id = "me", .host = "here"}, .interval = interval},
                             {{.table = kBeaten, .sink = "rabbit", .relay = &rabbit_},
                              {.table = kBeaten,
                               .sink = "nats",
@@ -232,6 +247,58 @@ TEST_F(HeartbeatTest, SaysOnceThatItIsOffAndKeepsWhatItKnew) {
   control_.FailBeats(Status::Ok());
   EXPECT_TRUE(WaitFor([&] { return !nats_.paused; }));
   EXPECT_EQ(notices_->texts().size(), 2u);
+}
+
+TEST_F(HeartbeatTest, RecordsAPauseThatASinkWantedSoThatItLastsUntilItIsResumed) {
+  const auto heartbeat = Start();
+  rabbit_.PauseItself("hooks:443 answered 410");
+  std::vector<store::RelayPause> pauses;
+  ASSERT_TRUE(WaitFor([&] {
+    pauses = *operator_->Pauses(InTime());
+    return !pauses.empty();
+  }));
+  ASSERT_EQ(pauses.size(), 1u);
+  EXPECT_EQ(pauses[0].table, kBeaten);
+  EXPECT_EQ(pauses[0].sink, "rabbit");
+  EXPECT_EQ(pauses[0].reason, "hooks:443 answered 410");
+  EXPECT_EQ(pauses[0].by, "relay@here");
+  const std::size_t beats = control_.beats();
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= beats + 3; }));
+  EXPECT_TRUE(rabbit_.paused);
+  EXPECT_FALSE(nats_.paused);
+  const auto audit = operator_->ListAudit({}, InTime());
+  ASSERT_OK(audit);
+  ASSERT_EQ(audit->records.size(), 1u) << "recorded once";
+  EXPECT_EQ(audit->records[0].action, "pause");
+  Resume("rabbit");
+  EXPECT_TRUE(WaitFor([&] { return !rabbit_.paused; }));
+  const std::size_t then = control_.beats();
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= then + 3; }));
+  EXPECT_FALSE(rabbit_.paused);
+  EXPECT_TRUE(operator_->Pauses(InTime())->empty());
+}
+
+TEST_F(HeartbeatTest, APauseThatASinkWantedLastsWhileItCannotBeRecordedAndIsRecordedLater) {
+  control_.FailPauses(store::ControlTablesMissing());
+  const auto heartbeat = Start();
+  rabbit_.PauseItself("gone");
+  ASSERT_TRUE(WaitFor([&] { return !notices_->texts().empty(); }));
+  EXPECT_THAT(notices_->texts()[0], ::testing::HasSubstr("not recorded yet"));
+  const std::size_t beats = control_.beats();
+  ASSERT_TRUE(WaitFor([&] { return control_.beats() >= beats + 3; }));
+  EXPECT_TRUE(rabbit_.paused) << "the beats work, and know of no pause";
+  EXPECT_EQ(notices_->texts().size(), 1u);
+  control_.FailPauses(Status::Ok());
+  EXPECT_TRUE(WaitFor([&] { return operator_->Pauses(InTime())->size() == 1; }));
+}
+
+TEST_F(HeartbeatTest, APauseThatIsNotRecordedYetCanBeResumedHere) {
+  control_.FailPauses(Status::SinkDown("away"));
+  const auto heartbeat = Start();
+  rabbit_.PauseItself("gone");
+  ASSERT_TRUE(WaitFor([&] { return !notices_->texts().empty(); }));
+  EXPECT_EQ(heartbeat->Turn(kBeaten, "rabbit", false), 1u);
+  EXPECT_FALSE(rabbit_.paused);
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ Status JoinFailures(const std::vector<Status>& failures, std::size_t called) {
                          StrCat(failures.size(), " of ", called,
                                 " subscribers failed: ", base::Join(texts, "; ")))
                       .WithHint(decisive->hint());
+  if (decisive->wants_pause()) (void)std::move(joined).WithPause();
   return retry_after ? std::move(joined).WithRetryAfter(*retry_after) : joined;
 }
 

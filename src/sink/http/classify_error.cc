@@ -16,8 +16,6 @@ using base::StrCat;
 constexpr std::size_t kTextBytesMax = 1024;
 constexpr std::string_view kHidden = "***";
 constexpr std::string_view kWriteHttps = "the server speaks TLS at this port: write https:";
-// How often an endpoint that is gone is asked whether it still is.
-constexpr std::chrono::hours kGoneFor{24};
 // OpenSSL's words for bytes that are not TLS.
 constexpr std::string_view kWrongVersion = "wrong version number";
 
@@ -121,8 +119,7 @@ HttpVerdict VerdictOf(const HttpExchange& exchange, const HttpOptions& options) 
     case 403:
     case 404:
     case 405:
-    case 407:
-    case 410: return HttpVerdict::kDown;
+    case 407: return HttpVerdict::kDown;
     case 408:
     case 425: return HttpVerdict::kRetry;
     default: return HttpVerdict::kMessage;
@@ -157,10 +154,6 @@ std::string_view DownHint(long status) {
     case 405:
       return "check the host and the path of this sink; if the server refuses single messages so, "
              "write outbox.verdicts=404:message";
-    case 410:
-      return "the endpoint is gone: it is tried once a day. Remove this sink or change its "
-             "address; "
-             "pause and resume it to try at once";
     default: return status < 400 ? "put the final URL into the sink's address" : "";
   }
 }
@@ -168,7 +161,6 @@ std::string_view DownHint(long status) {
 std::string Remark(const HttpExchange& exchange, HttpVerdict verdict) {
   if (verdict != HttpVerdict::kDown) return "";
   if (exchange.status < 400) return ", and redirects are not followed";
-  if (exchange.status == 410) return ", it is gone and wants no more messages";
   if (!exchange.retry_after) return "";
   return StrCat(", to be left alone for ", base::FormatDuration(*exchange.retry_after));
 }
@@ -177,7 +169,6 @@ std::optional<std::chrono::milliseconds> WaitFor(const HttpExchange& exchange,
                                                  HttpVerdict verdict) {
   if (verdict == HttpVerdict::kMessage) return std::nullopt;
   if (exchange.retry_after) return exchange.retry_after;
-  if (verdict == HttpVerdict::kDown && exchange.status == 410) return kGoneFor;
   return std::nullopt;
 }
 
@@ -200,9 +191,26 @@ std::string BodyText(const HttpExchange& exchange) {
                 known == kContentTypes.end() ? "" : StrCat(" of ", *known));
 }
 
+// An endpoint that wants no more messages. Whoever wants it probed says 410:down.
+bool IsGone(const HttpExchange& exchange, const HttpOptions& options) {
+  return exchange.status == 410 && !options.verdicts.contains(exchange.status);
+}
+
+Status Gone(const HttpOptions& options) {
+  // Without the server's words: this text is kept, and shown to every operator.
+  return Status(Code::kRejected, Disposition::kSinkDown,
+                StrCat(options.endpoint.ToString(),
+                       " answered 410: it is gone and wants no more messages"))
+      .WithNative("HTTP 410")
+      .WithHint(
+          "nothing is sent there until `outboxd resume`; remove this sink or change its address")
+      .WithPause();
+}
+
 Status ClassifyAnswer(const HttpExchange& exchange, const HttpOptions& options) {
   const long code = exchange.status;
   if (code >= 200 && code < 300) return Status::Ok();
+  if (IsGone(exchange, options)) return Gone(options);
   const HttpVerdict verdict = VerdictOf(exchange, options);
   const bool own_fault = verdict == HttpVerdict::kMessage ||
                          (verdict == HttpVerdict::kRetry && CodeOf(code) != Code::kUnavailable);

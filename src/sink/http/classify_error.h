@@ -32,7 +32,8 @@ struct HttpExchange {
 // OK for a complete answer 2xx, and for nothing else. What other answers mean, unless
 // options.verdicts says otherwise:
 //
-//   the destination is down: 3xx, 401, 403, 404, 405, 407, 410, and 429 and 503 with Retry-After
+//   the destination is down: 3xx, 401, 403, 404, 405, 407, and 429 and 503 with Retry-After
+//   it is down until a person resumes it (Status::WithPause): 410
 //   waiting may help (retry): 408, 425, 429, 5xx
 //   the message is refused (permanent): other 4xx
 //

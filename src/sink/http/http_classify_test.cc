@@ -45,7 +45,6 @@ TEST(HttpClassify, OnlyA2xxIsSuccess) {
            Case{405, Disposition::kSinkDown, Code::kRejected},
            Case{407, Disposition::kSinkDown, Code::kPermission},
            Case{408, Disposition::kRetry, Code::kUnavailable},
-           Case{410, Disposition::kSinkDown, Code::kRejected},
            Case{413, Disposition::kPermanent, Code::kRejected},
            Case{422, Disposition::kPermanent, Code::kRejected},
            Case{425, Disposition::kRetry, Code::kUnavailable},
@@ -63,9 +62,18 @@ TEST(HttpClassify, OnlyA2xxIsSuccess) {
     EXPECT_THAT(result.message(), Not(HasSubstr("why")));
   }
   EXPECT_THAT(Answered(301).message(), HasSubstr("redirects are not followed"));
-  EXPECT_THAT(Answered(410).hint(), HasSubstr("Remove this sink"));
-  EXPECT_EQ(Answered(410).retry_after(), std::chrono::hours(24));
   EXPECT_THAT(Answered(404).hint(), HasSubstr("outbox.verdicts=404:message"));
+}
+
+TEST(HttpClassify, AnEndpointThatIsGoneWantsAPauseAndIsNotQuoted) {
+  const Status gone = Answered(410);
+  EXPECT_EQ(gone.disposition(), Disposition::kSinkDown);
+  EXPECT_TRUE(gone.wants_pause());
+  EXPECT_FALSE(gone.retry_after());
+  EXPECT_EQ(gone.ToString(),
+            "hooks.example:443 answered 410: it is gone and wants no more messages (HTTP 410)");
+  EXPECT_THAT(gone.hint(), HasSubstr("outboxd resume"));
+  for (const long status : {301, 401, 404, 429, 503}) EXPECT_FALSE(Answered(status).wants_pause());
 }
 
 TEST(HttpClassify, AVerdictOfTheOptionsComesFirst) {

@@ -123,16 +123,16 @@ TEST_F(HttpOutcomes, AServerThatAsksToBeLeftAloneGetsNoMoreOfAnyCall) {
   EXPECT_OK(PublishOne(*At("/ok")));
 }
 
-TEST_F(HttpOutcomes, AnEndpointThatIsGoneIsAskedOnceADayAndKillsNoMessage) {
+TEST_F(HttpOutcomes, AnEndpointThatIsGoneWantsAPauseAndKillsNoMessage) {
   const auto sink = At("/410");
   for (int call = 0; call < 2; ++call) {
     const Status status = PublishOne(*sink);
     EXPECT_EQ(status.disposition(), Disposition::kSinkDown) << status.ToString();
-    EXPECT_THAT(status.message(),
-                HasSubstr("answered 410 Gone, it is gone and wants no more messages"));
-    EXPECT_EQ(status.retry_after(), std::chrono::hours(24));
+    EXPECT_THAT(status.message(), HasSubstr("answered 410: it is gone and wants no more messages"));
+    EXPECT_TRUE(status.wants_pause());
   }
-  EXPECT_EQ(server_->requests().size(), 2u) << "an operator may have it tried at any time";
+  EXPECT_EQ(server_->requests().size(), 2u) << "whoever resumes it has it tried at once";
+  EXPECT_FALSE(PublishOne(*At("/410", "&outbox.verdicts=410:down")).wants_pause());
 }
 
 TEST_F(HttpOutcomes, AnAnswerMeansWhatTheVerdictsSay) {

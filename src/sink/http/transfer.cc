@@ -138,7 +138,8 @@ Answer Transfer::Finish(CURLcode code, std::span<const std::string_view> in_flig
   exchange.response = std::move(response_);
   Answer answer{ClassifyExchange(exchange, options_)};
   if (options_.observer && !connected_) TellNotConnected(easy, options_, tls_began_, answer.status);
-  if (answer.status.disposition() == Disposition::kSinkDown && exchange.retry_after) {
+  if (answer.status.disposition() == Disposition::kSinkDown && exchange.retry_after &&
+      !answer.status.wants_pause()) {
     answer.hold = exchange.retry_after;
     exchange.excerpt.clear();
     exchange.body_bytes = 0;

@@ -73,6 +73,7 @@ class MemoryControlStore final : public ControlStore {
   Result<std::size_t> Pause(const RelayPause& pause, const Audit& audit, Deadline) override {
     {
       const std::lock_guard lock(control_.mutex_);
+      OUTBOX_RETURN_IF_ERROR(control_.pause_failure_);
       RelayPause kept = pause;
       kept.since = control_.clock_();
       if (!control_.pauses_.try_emplace({pause.table, pause.sink}, kept).second) {
@@ -126,6 +127,11 @@ std::unique_ptr<ControlStore> MemoryControl::Open() {
 void MemoryControl::FailBeats(Status error) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(error);
+}
+
+void MemoryControl::FailPauses(Status error) {
+  const std::lock_guard lock(mutex_);
+  pause_failure_ = std::move(error);
 }
 
 std::size_t MemoryControl::beats() const {

@@ -1,5 +1,5 @@
 // MemoryControl: heartbeats, pauses and the audit in memory, for tests of whoever beats. Its clock
-// is injected, and beats can be made to fail.
+// is injected, and beats and pauses can be made to fail.
 //
 // Threads: any. The stores that it opened must not outlive it.
 #pragma once
@@ -25,6 +25,8 @@ class MemoryControl {
   std::unique_ptr<ControlStore> Open();
   // From now on beats fail with it; an OK status ends that.
   void FailBeats(Status error);
+  // The same for Pause.
+  void FailPauses(Status error);
   // How often Beat was called.
   std::size_t beats() const;
   void Record(AuditRecord record);
@@ -44,6 +46,7 @@ class MemoryControl {
   std::map<std::pair<std::string, std::string>, RelayPause> pauses_;  // by table and sink
   std::vector<AuditRecord> audit_;
   Status failure_;
+  Status pause_failure_;
   std::size_t beats_ = 0;
 };
 
