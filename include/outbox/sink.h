@@ -45,7 +45,8 @@ class Sink {
   // Delivers `batch` and writes one Status per message into `results`, in the same order. OK only
   // after the destination has confirmed the message. The results arrive as Status::NotAttempted:
   // a sink that gives up half-way need not touch the rest, which then costs those messages no
-  // attempt (but a call that touches none costs all of them one). Must return by `deadline`; a call
+  // attempt (but a call that touches none costs all of them one). A message that cannot be
+  // delivered for a while where others can is Status::Postponed. Must return by `deadline`; a call
   // that does not is abandoned, its results ignored, its messages retried. Exceptions become
   // failures of what has no result yet.
   virtual void Publish(std::span<const Message> batch, std::span<Status> results,

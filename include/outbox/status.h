@@ -76,6 +76,12 @@ class [[nodiscard]] Status {
   static Status NotAttempted() {
     return {Code::kNotAttempted, Disposition::kRetry, "not attempted"};
   }
+  // This message cannot be delivered for a while, by no fault of its own, and others can: it waits
+  // for so long, and no attempt is charged.
+  static Status Postponed(std::string message, std::chrono::milliseconds wait) {
+    return Status(Code::kNotAttempted, Disposition::kRetry, std::move(message))
+        .WithRetryAfter(wait);
+  }
   static Status SinkDown(std::string message) {
     return {Code::kUnavailable, Disposition::kSinkDown, std::move(message)};
   }
@@ -111,6 +117,10 @@ class [[nodiscard]] Status {
   const std::string& native() const noexcept { return native_; }
   std::optional<std::chrono::milliseconds> retry_after() const noexcept { return retry_after_; }
   bool wants_pause() const noexcept { return wants_pause_; }
+  bool postponed() const noexcept {
+    return code_ == Code::kNotAttempted && disposition_ == Disposition::kRetry &&
+           retry_after_.value_or(std::chrono::milliseconds(0)).count() > 0;
+  }
 
   // "message (native)": one line, without the hint.
   std::string ToString() const;

@@ -386,6 +386,10 @@ bool Core::OnPublished(TimePoint now, const Slice& slice, std::span<const Status
     if (results[i].disposition() != Disposition::kSinkDown) {
       if (!refused_.empty()) refused_.erase(messages[i].id);
       if (results[i].ok()) delivered_slice_ = std::max(delivered_slice_, slice.number);
+      if (results[i].postponed()) {
+        Postpone(*slice.held, slice.first + i, results[i]);
+        continue;
+      }
       if (any_attempted && !attempted(results[i])) {
         Release(*slice.held, slice.first + i);
         continue;
@@ -522,6 +526,16 @@ void Core::DecideAs(HeldClaim& held, std::size_t index, store::Outcome outcome) 
 
 void Core::Release(HeldClaim& held, std::size_t index) {
   DecideAs(held, index, {.index = static_cast<std::uint32_t>(index), .kind = Kind::kReleased});
+}
+
+void Core::Postpone(HeldClaim& held, std::size_t index, const Status& result) {
+  const Message& message = held.claim->messages()[index];
+  DecideAs(held, index,
+           {.index = static_cast<std::uint32_t>(index),
+            .kind = Kind::kReleased,
+            .retry_in = WaitAsked(result),
+            .error = ErrorText(result, message, options_.last_error_bytes_max),
+            .error_class = result.disposition()});
 }
 
 // Of a message that nobody has tried.

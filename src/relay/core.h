@@ -191,6 +191,7 @@ class Core {
   void Decide(HeldClaim& held, std::size_t index, const Status& result);
   void DecideAs(HeldClaim& held, std::size_t index, store::Outcome outcome);
   void Release(HeldClaim& held, std::size_t index);
+  void Postpone(HeldClaim& held, std::size_t index, const Status& result);
   void GiveBack(HeldClaim& held, std::size_t index);
   void ReleaseWaiting();
   void ReleaseWaiting(HeldClaim& held);

@@ -294,6 +294,25 @@ TEST_F(CoreTest, WhatASinkDidNotComeToCostsNoAttempt) {
   EXPECT_EQ(core().state(), RelayState::kRunning);
 }
 
+TEST_F(CoreTest, APostponedMessageWaitsAndCostsNoAttemptHoweverOften) {
+  for (int round = 0; round < 10; ++round) {
+    Claim(2, 3);
+    const auto slice = core().NextSlice(now_);
+    const Status later = Status::Postponed("no leader", seconds(7));
+    // Also when nothing else was tried in the call.
+    core().OnPublished(now_, *slice,
+                       std::vector<Status>{round % 2 == 0 ? Status::Ok() : later, later});
+    EXPECT_EQ(core().state(), RelayState::kRunning);
+    const auto settle = NextSettle();
+    ASSERT_TRUE(settle);
+    EXPECT_EQ(settle->outcomes[1].kind, Kind::kReleased);
+    EXPECT_EQ(settle->outcomes[1].retry_in, seconds(7));
+    EXPECT_THAT(settle->outcomes[1].error, ::testing::HasSubstr("no leader"));
+    core().OnSettled(*settle, {});
+    now_ += seconds(10);
+  }
+}
+
 TEST_F(CoreTest, ASinkThatComesToNothingCostsAnAttempt) {
   Claim(1);
   Publish(Status::NotAttempted());

@@ -32,18 +32,22 @@ struct Outcome {
     kDelivered,  // kept or deleted, as the store's retention says
     kRetry,      // pending again, available retry_in from now by the database's clock
     kDead,
-    kReleased,  // pending again at once, and the attempt is not counted
+    // Pending again and the attempt is not counted: at once, or retry_in from now (postponed).
+    kReleased,
   };
   std::uint32_t index = 0;  // into Claim::messages()
   Kind kind = Kind::kReleased;
   std::chrono::milliseconds retry_in{0};
-  std::string error;  // for kRetry and kDead: last_error, cut and cleaned by the relay already
+  // For kRetry, kDead and what is postponed: last_error, cut and cleaned by the relay already.
+  std::string error;
   // For kReleased: nobody has tried the message. Where the claim itself wrote nothing, its row is
   // left as it is, so that a row which refuses every change can be given back.
   bool untouched = false;
   // What the sink's answer asked for; with `error` for the history of attempts, also of a
   // kReleased.
   Disposition error_class = Disposition::kNone;
+
+  bool postponed() const { return kind == Kind::kReleased && retry_in.count() > 0; }
 };
 
 struct SettleReport {

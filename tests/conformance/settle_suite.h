@@ -61,6 +61,20 @@ TEST_P(SettleSuite, AReleasedMessageIsClaimedAgainAtOnceAndItsAttemptRefunded) {
   EXPECT_EQ(again->messages()[0].attempt, 1);
 }
 
+TEST_P(SettleSuite, APostponedMessageWaitsForItsTimeAndItsAttemptIsRefunded) {
+  const Uuid id = Enqueue(Event());
+  for (const auto& relay : {OpenRelay(), OpenTransactionRelay()}) {
+    const auto claim = NextFound(*relay);
+    EXPECT_EQ(claim->messages()[0].attempt, 1);
+    Settle(*claim,
+           {{.index = 0, .kind = Kind::kReleased, .retry_in = 500ms, .error = "no leader"}});
+    EXPECT_EQ(Row(id).message.attempt, 0);
+    EXPECT_EQ(Row(id).status, MessageStatus::kPending);
+    EXPECT_EQ(Row(id).last_error, "no leader");
+    EXPECT_GE(Row(id).message.available_at, Row(id).updated_at + 500ms);
+  }
+}
+
 TEST_P(SettleSuite, ARetryWaitsForItsTime) {
   const Uuid id = Enqueue(Event());
   const auto relay = OpenRelay();

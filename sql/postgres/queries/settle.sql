@@ -18,14 +18,16 @@ WITH outcome AS (
   UPDATE {{table}} AS m SET
     status = (ARRAY['delivered', 'pending', 'dead', 'pending'])[o.kind + 1],
     attempts = CASE o.kind WHEN 3 THEN greatest(m.attempts, 1) - 1 ELSE m.attempts END,
-    available_at = CASE o.kind
-      WHEN 1 THEN statement_timestamp() + o.retry_in * interval '1 ms'
-      WHEN 2 THEN 'infinity'
+    available_at = CASE
+      WHEN o.kind = 1 OR (o.kind = 3 AND o.retry_in > 0)
+        THEN statement_timestamp() + o.retry_in * interval '1 ms'
+      WHEN o.kind = 2 THEN 'infinity'
       ELSE m.available_at END,
     processed_at = CASE o.kind WHEN 0 THEN statement_timestamp() END,
     locked_by = NULL,
     locked_until = NULL,
-    last_error = CASE WHEN o.kind = 0 THEN NULL WHEN o.kind = 3 THEN m.last_error ELSE o.error END,
+    last_error = CASE WHEN o.kind = 0 THEN NULL
+      WHEN o.kind = 3 AND o.retry_in = 0 THEN m.last_error ELSE o.error END,
     in_doubt = o.kind = 3 AND m.in_doubt,
     updated_at = statement_timestamp()
   FROM outcome AS o

@@ -103,6 +103,9 @@ void MemoryClaim::Apply(StoredMessage& row, const Outcome& outcome) {
     case Outcome::Kind::kReleased:
       row.status = MessageStatus::kPending;
       --row.message.attempt;
+      if (!outcome.postponed()) return;
+      row.message.available_at = now + outcome.retry_in;
+      row.last_error = outcome.error;
       return;
   }
 }

@@ -94,6 +94,7 @@ LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions&
   retry_ = Render(rows, queries::kSettleRetry);
   dead_ = Render(rows, queries::kSettleDead);
   released_ = Render(rows, queries::kSettleReleased);
+  postponed_ = Render(rows, queries::kSettlePostponed);
   extend_ = Render(rows, queries::kExtendLease);
   note_ = Render(rows, queries::kNoteAttempt);
   note_cut_off_ = Render(table, messages ? queries::kNoteCutOff : queries::kNoteCutOffDelivery);
@@ -295,14 +296,16 @@ Result<bool> LeaseTable::SettleOne(Connection& connection, std::string_view toke
       case Outcome::Kind::kDelivered: return delivered_;
       case Outcome::Kind::kRetry: return retry_;
       case Outcome::Kind::kDead: return dead_;
-      case Outcome::Kind::kReleased: return released_;
+      case Outcome::Kind::kReleased: return outcome.postponed() ? postponed_ : released_;
     }
     return released_;
   };
   OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(statement()));
   query.Bind(1, message.seq).Bind(2, token);
   const std::string_view error = outcome.error;
-  if (outcome.kind == Outcome::Kind::kRetry) query.Bind(3, outcome.retry_in.count()).Bind(4, error);
+  if (outcome.kind == Outcome::Kind::kRetry || outcome.postponed()) {
+    query.Bind(3, outcome.retry_in.count()).Bind(4, error);
+  }
   if (outcome.kind == Outcome::Kind::kDead) query.Bind(3, error);
   OUTBOX_ASSIGN_OR_RETURN(const std::int64_t changed, query.Run());
   const bool decided =

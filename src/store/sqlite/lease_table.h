@@ -143,6 +143,7 @@ class LeaseTable {
   std::string retry_;
   std::string dead_;
   std::string released_;
+  std::string postponed_;
   std::string extend_;
   std::string due_;
   std::string undrained_;
