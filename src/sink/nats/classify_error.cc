@@ -43,6 +43,10 @@ constexpr std::array kMeanings{
             "another stream than that of stream= has the subject"},
 };
 
+// What the leader of a stream, or who was it, says of that stream.
+constexpr std::array kOneStream{JSClusterNotAvailErr, JSClusterNotLeaderErr, JSStreamOfflineErr};
+constexpr std::string_view kNoResponders = "503";
+
 // One stream is full, or one subject of it: other streams still take messages.
 bool IsFullStream(int error_code, std::string_view description) {
   return error_code == JSStreamStoreFailedErr && description.starts_with("maximum ");
@@ -136,6 +140,23 @@ bool IsPlainPubAck(std::string_view json) noexcept {
   return skip(R"({"stream":")") && skip_while([](char c) { return c != '"' && c != '\\'; }) &&
          skip(R"(",)") && (skip(" "), true) && skip(R"("seq":)") &&
          skip_while([](char c) { return c >= '0' && c <= '9'; }) && json == "}";
+}
+
+Status MessageTooLarge(std::size_t bytes, std::size_t bytes_max, std::string_view peer) {
+  return Status::Permanent(Code::kRejected,
+                           Text(peer, StrCat("the message has ", bytes,
+                                             " bytes with its headers, more than the "
+                                             "server's max_payload of ",
+                                             bytes_max)))
+      .WithHint("raise max_payload in the server's configuration, or enqueue less in a message");
+}
+
+bool IsStreamAway(const Status& result) {
+  if (result.disposition() != Disposition::kSinkDown) return false;
+  const std::string& native = result.native();
+  return native == kNoResponders ||
+         std::any_of(kOneStream.begin(), kOneStream.end(),
+                     [&](int code) { return native == std::to_string(code); });
 }
 
 Status PublishDenied(std::string_view subject, std::string_view peer) {

@@ -20,6 +20,13 @@ Status ClassifyPubAck(std::string_view json, std::string_view peer);
 // It means OK; false means that ClassifyPubAck has to look.
 bool IsPlainPubAck(std::string_view json) noexcept;
 
+// A message that is larger than the server's max_payload; `bytes` is its body and its headers.
+Status MessageTooLarge(std::size_t bytes, std::size_t bytes_max, std::string_view peer);
+
+// True for a kSinkDown that may be the state of the message's stream and of no other: JetStream
+// does not say which.
+bool IsStreamAway(const Status& result);
+
 // The server has let this user in, but not to the subject: a failure of the messages that go there,
 // and of no others.
 Status PublishDenied(std::string_view subject, std::string_view peer);

@@ -9,7 +9,10 @@
 
 #include <nats/nats.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -48,6 +51,11 @@ class NatsConnection {
   AckBox& acks() { return *acks_; }
   // The subject for the answer to message `index` of a batch.
   std::string ReplySubject(const AckBox::Batch& batch, std::size_t index) const;
+  // What the server takes at most in one message, headers and body together.
+  std::size_t payload_max() const {
+    return static_cast<std::size_t>(
+        std::max<std::int64_t>(natsConnection_GetMaxPayload(connection_.get()), 0));
+  }
   const std::string& peer() const noexcept { return peer_; }  // "host:port"
 
  private:

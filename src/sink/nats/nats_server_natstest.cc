@@ -119,6 +119,40 @@ TEST_F(NatsSinkTest, AMessageThatIsTooLargeFailsAlone) {
   EXPECT_OK(results[2]);
 }
 
+// The server counts headers, and ends the connection of who sends more than it takes.
+TEST_F(NatsSinkTest, HeadersCountForTheLimitAndWhatIsTooLargeIsNotSent) {
+  constexpr std::size_t kLimit = 1'048'576;
+  const auto sink = Make();
+  ASSERT_OK(sink->Open(Soon()));
+  const auto body_of = [&](std::size_t bytes) {
+    auto messages = Messages(3);
+    messages[1].headers = {{"x-note", std::string(500, 'n')}};
+    messages[1].payload = std::string(bytes, 'x');
+    return Publish(*sink, messages);
+  };
+  // The largest that is taken, by trying; it is less than the limit by the headers.
+  std::size_t taken = kLimit - 4096;
+  std::size_t refused = kLimit;
+  while (refused - taken > 1) {
+    const std::size_t middle = (taken + refused) / 2;
+    const auto results = body_of(middle);
+    EXPECT_OK(results[0]);
+    EXPECT_TRUE(results[2].ok()) << "the connection has not been ended";
+    if (results[1].ok()) {
+      taken = middle;
+      continue;
+    }
+    refused = middle;
+    ASSERT_EQ(results[1].disposition(), Disposition::kPermanent) << results[1].ToString();
+    EXPECT_EQ(results[1].code(), Code::kRejected);
+  }
+  EXPECT_LT(taken, kLimit - 500);
+  const Status error = body_of(refused)[1];
+  EXPECT_THAT(error.message(), HasSubstr(base::StrCat(kLimit + 1, " bytes")));
+  EXPECT_THAT(error.message(), HasSubstr(base::StrCat("max_payload of ", kLimit)));
+  EXPECT_THAT(error.hint(), HasSubstr("raise max_payload"));
+}
+
 TEST_F(NatsSinkTest, AMessageTheStreamFindsTooLargeFailsAlone) {
   ASSERT_TRUE(
       server_->AddStream("SMALL", "small.>", [](jsStreamConfig& c) { c.MaxMsgSize = 1000; }));

@@ -1,6 +1,9 @@
 #include "sink/nats/nats_sink.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -19,6 +22,7 @@
 #include "sink/nats/message_bin.h"
 #include "sink/nats/options.h"
 #include "sink/nats/stream_lookup.h"
+#include "sink/nats/stream_outage.h"
 #include "sink/nats/subject.h"
 #include "sink/sent_observer.h"
 
@@ -32,6 +36,29 @@ constexpr const char* kExpectedStreamHeader = "Nats-Expected-Stream";
 constexpr const char* kContentTypeHeader = "content-type";
 
 constexpr std::chrono::milliseconds kTimeToAsk{2000};
+
+// Of the headers as they are sent: "NATS/1.0", a line for each, ": " between name and value, an
+// empty line; each line with its end.
+constexpr std::size_t kHeaderFrameBytes = 12;
+constexpr std::size_t kHeaderLineBytes = 4;
+
+std::size_t HeaderBytes(natsMsg* message) {
+  const char** names = nullptr;
+  int count = 0;
+  if (natsMsgHeader_Keys(message, &names, &count) != NATS_OK) return 0;
+  std::size_t bytes = kHeaderFrameBytes;
+  for (int i = 0; i < count; ++i) {
+    const char* value = "";
+    (void)natsMsgHeader_Get(message, names[i], &value);
+    bytes += kHeaderLineBytes + std::strlen(names[i]) + std::strlen(value);
+  }
+  std::free(static_cast<void*>(names));
+  return bytes;
+}
+
+Status TooLarge(std::size_t bytes, const NatsConnection& connection) {
+  return MessageTooLarge(bytes, connection.payload_max(), connection.peer());
+}
 
 // After such a failure nobody knows how much of the message the server has.
 bool MayHaveLeft(natsStatus status) { return status == NATS_IO_ERROR || status == NATS_TIMEOUT; }
@@ -62,6 +89,7 @@ class NatsSink final : public Sink {
         std::fill(results.begin(), results.end(), ready);
         return;
       }
+      call.number = ++calls_;
       call.connection = connection_;
       call.answers = connection_->acks().Begin(batch.size());
       Send(call, batch, results, deadline);
@@ -71,6 +99,7 @@ class NatsSink final : public Sink {
     const bool all = AwaitAll(call, WithTimeToAsk(deadline));
     if (!all && !call.answers->AnyUnheard()) (void)AwaitAll(call, deadline);
     if (!Settle(call, results, deadline)) call.connection->Retire();
+    LetOthersPass(call, results);
   }
 
   void Close(Deadline deadline) noexcept override {
@@ -85,6 +114,7 @@ class NatsSink final : public Sink {
   };
   // A Publish call under way.
   struct Call {
+    std::uint64_t number = 0;  // as they are sent
     std::shared_ptr<NatsConnection> connection;
     std::unique_ptr<AckBox::Batch> answers;  // before the connection it came from
     std::vector<Sent> sent;                  // in order
@@ -158,14 +188,17 @@ class NatsSink final : public Sink {
     OUTBOX_RETURN_IF_ERROR(CheckSubject(subject));
     const std::string body = message::MakeBody(message, options_.body);
     if (body.size() > std::numeric_limits<int>::max()) {
-      return ClassifyNatsError(NATS_MAX_PAYLOAD, "", call.connection->peer());
+      return TooLarge(body.size(), *call.connection);
     }
     natsMsg* raw = nullptr;
     natsStatus status = natsMsg_Create(&raw, subject.c_str(),
                                        call.connection->ReplySubject(*call.answers, index).c_str(),
                                        body.data(), static_cast<int>(body.size()));
     NatsMessage made(raw);
+    // At most, as far as a name may come twice.
+    std::size_t most = body.size() + kHeaderFrameBytes;
     const auto set = [&](const char* name, const char* value) {
+      most += kHeaderLineBytes + std::strlen(name) + std::strlen(value);
       if (status == NATS_OK) status = natsMsgHeader_Set(raw, name, value);
     };
     set(kMessageIdHeader, StrCat(message.id.ToString(), options_.id_suffix).c_str());
@@ -181,6 +214,10 @@ class NatsSink final : public Sink {
     });
     OUTBOX_RETURN_IF_ERROR(headers);
     if (status != NATS_OK) return ClassifyNatsError(status, "", call.connection->peer());
+    if (most > call.connection->payload_max()) {
+      const std::size_t exactly = body.size() + HeaderBytes(raw);
+      if (exactly > call.connection->payload_max()) return TooLarge(exactly, *call.connection);
+    }
     return made;
   }
 
@@ -256,12 +293,33 @@ class NatsSink final : public Sink {
     }
   }
 
+  // A stream that is away is none of the others' business.
+  void LetOthersPass(const Call& call, std::span<Status> results) {
+    StreamOutage::Answers answers{.call = call.number, .first_away = {}, .last_stored = {}};
+    for (const Sent& sent : call.sent) {
+      const Status& result = results[sent.index];
+      if (result.ok()) answers.last_stored = sent.index;
+      if (!answers.first_away && IsStreamAway(result)) answers.first_away = sent.index;
+    }
+    const auto wait = outage_.Note(answers, std::chrono::steady_clock::now());
+    if (!wait) return;
+    for (const Sent& sent : call.sent) {
+      Status& result = results[sent.index];
+      if (!IsStreamAway(result)) continue;
+      result = Status::Postponed(result.message(), *wait)
+                   .WithNative(result.native())
+                   .WithHint(result.hint());
+    }
+  }
+
   const NatsOptions& options_;  // the connector's
+  StreamOutage outage_;
 
   // Held while a batch is sent, so that batches follow one another. Guards all below.
   base::Turn turn_;
   NatsConnector connector_;
   std::shared_ptr<NatsConnection> connection_;
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace
