@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "sink/amqp/amqp_sink.h"
 #include "tests/conformance/sink_producer.h"
+#include "tests/support/counting_relay.h"
 #include "tests/support/matchers.h"
 #include "tests/support/probe_steps.h"
 #include "tests/support/rabbitmq.h"
@@ -314,6 +315,27 @@ TEST_F(AmqpSinkTest, AUserWithoutTheRightToWriteCostsNoAttempts) {
   EXPECT_EQ(client_->Count(name_), 0u);
 }
 
+// Nobody knows what a broker took of those that were sent before it refused: so few are sent.
+TEST_F(AmqpSinkTest, OverAFreshConnectionOneMessageFindsOutWhetherTheUserMayWrite) {
+  constexpr std::size_t kBody = 20'000;
+  ASSERT_TRUE(rabbit().Control({"add_user", name_, "secret"}));
+  ASSERT_TRUE(rabbit().Control({"set_permissions", name_, "", "", ".*"}));
+  const std::string endpoint = rabbit().endpoint();
+  const std::size_t colon = endpoint.rfind(':');
+  const CountingRelay relay(endpoint.substr(0, colon), std::stoi(endpoint.substr(colon + 1)));
+  const auto sink =
+      MakeAt(StrCat("amqp://", name_, ":secret@127.0.0.1:", relay.port(), "/%2F?exchange=", name_));
+  for (std::size_t call = 1; call <= 3; ++call) {
+    EXPECT_THAT(Publish(*sink, MakeMany(100, std::string(kBody, ' '))),
+                Each(Fails(Code::kPermission, Disposition::kSinkDown)));
+    EXPECT_GE(relay.sent(), call * kBody);
+    EXPECT_LT(relay.sent(), (call + 1) * kBody) << "one message for each connection";
+  }
+  ASSERT_TRUE(rabbit().Control({"set_permissions", name_, "", ".*", ".*"}));
+  ExpectAllOk(Publish(*sink, MakeMany(100)));
+  EXPECT_EQ(QueuedIds().size(), 100u);
+}
+
 TEST_F(AmqpSinkTest, AMessageOverTheBrokersLimitIsRefusedForGoodAndTheOthersGoOn) {
   ASSERT_TRUE(SetMessageLimit(100'000));
   const auto sink = Make();
@@ -375,6 +397,25 @@ TEST_F(AmqpNarrowUserTest, AForbiddenRoutingKeyCostsItsOwnMessagesOnly) {
     // The broker does not say what it took before it refused one.
     EXPECT_GE(times, forbidden.contains(i) ? 0 : 1) << i;
     EXPECT_LE(times, forbidden.contains(i) ? 0 : 2) << i;
+  }
+}
+
+// However the broker's reply spells them.
+TEST_F(AmqpNarrowUserTest, AForbiddenRoutingKeyOfAnyLettersIsFound) {
+  const auto sink = MakeNarrow();
+  for (const std::string& key :
+       {std::string("orders.s\u00e9cret"), std::string("orders.'quoted' in exchange 'x'"),
+        std::string("orders.~p~s%"),
+        StrCat("orders.", std::string(4, 'y'), "\u65e5", std::string(200, 'y')),
+        StrCat("orders.", std::string(60, 'y'), "\u65e5\u672c", std::string(100, 'z'))}) {
+    std::vector<Message> messages = MakeMany(40);
+    messages[20].topic = key;
+    const auto results = Publish(*sink, messages);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (i == 20) continue;
+      EXPECT_TRUE(results[i].ok()) << i << ": " << results[i].ToString();
+    }
+    EXPECT_THAT(results[20], Fails(Code::kPermission, Disposition::kRetry)) << key;
   }
 }
 

@@ -60,7 +60,7 @@ Status BatchPublisher::Run(Deadline deadline) {
 Status BatchPublisher::SendAll(Deadline deadline) {
   while (next_ < which_.size()) {
     OUTBOX_RETURN_IF_ERROR(TakeWaiting());
-    while (connection_.blocked() || window_.open() >= options_.window) {
+    while (connection_.blocked() || window_.open() >= Room()) {
       if (deadline.passed()) return Status::Ok();
       OUTBOX_RETURN_IF_ERROR(Await(deadline));
     }
@@ -69,6 +69,8 @@ Status BatchPublisher::SendAll(Deadline deadline) {
   }
   return Status::Ok();
 }
+
+std::size_t BatchPublisher::Room() const { return any_taken_ ? options_.window : 1; }
 
 Status BatchPublisher::SendOne(std::size_t index) {
   if (Status status = outgoing_.Fill(call_.batch[index]); !status.ok()) {
@@ -198,8 +200,7 @@ void BatchPublisher::Blame(std::span<const std::size_t> open, std::size_t blamed
 
 void BatchPublisher::BlameNone(std::span<const std::size_t> open, const Status& cause) {
   const Status down = Down(IsOneMessagesFault(cause) ? Code::kUnavailable : cause.code(), cause);
-  // Who has no right to the exchange had none for the first message either, unless it was lost
-  // since.
+  // It was the only one sent over this connection; see Room.
   const bool none_taken = down.code() == Code::kPermission && !any_taken_;
   for (const std::size_t index : open) {
     if (none_taken) {

@@ -59,6 +59,10 @@ class BatchPublisher {
 
  private:
   Status SendAll(Deadline deadline);
+  // How many messages may be without an answer: one over a fresh connection, until the broker has
+  // answered it. A user without the right to write is found out by that one, and no other is in
+  // doubt.
+  std::size_t Room() const;
   Status SendOne(std::size_t index);
   // Takes what the broker has already said, without waiting.
   Status TakeWaiting();
