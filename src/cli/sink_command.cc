@@ -208,7 +208,7 @@ Status Publish(Sink& sink, const sink::SinkKind& kind, const std::string& topic,
   // A request carries its credentials; there is no login before it.
   const bool request = kind.make_observed != nullptr;
   const bool refused = request && status.code() == Code::kPermission;
-  const bool unsent = !request && !sent && !status.ok();
+  const bool unsent = !sent && !status.ok();
   steps.AddEnd(refused ? "auth" : (unsent ? "publish" : "confirm"), sent ? "" : message, status);
   return status;
 }

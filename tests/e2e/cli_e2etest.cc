@@ -837,9 +837,9 @@ TEST_F(CliTest, SinkTestTellsWhichStepRefusesARequest) {
     status = refusal;
     const Finished refused = Outboxd({"sink", "test", uri});
     EXPECT_EQ(refused.exit_code, kFailed);
-    EXPECT_THAT(
-        refused.standard_output,
-        AllOf(HasSubstr("ok      connect"), HasSubstr("FAILED  auth"), Not(HasSubstr("confirm"))));
+    EXPECT_THAT(refused.standard_output,
+                AllOf(HasSubstr("ok      connect"), HasSubstr("ok      publish"),
+                      HasSubstr("FAILED  auth"), Not(HasSubstr("confirm"))));
   }
   status = 500;
   EXPECT_THAT(Outboxd({"sink", "test", uri}).standard_output, HasSubstr("FAILED  confirm"));
@@ -871,10 +871,16 @@ TEST_F(CliTest, SinkTestTellsHowAWebhookIsReached) {
   ASSERT_NE(server, nullptr);
   const std::string uri = server->url() + "/hook?outbox.allow=127.0.0.0/8";
   const std::string trusted = uri + "&outbox.tls_ca=" + File("ca.pem");
-  EXPECT_THAT(Ok({"sink", "test", trusted}),
-              AllOf(HasSubstr("ok      resolve"), HasSubstr("ok      connect"),
-                    HasSubstr("ok      tls"), HasSubstr("TLSv1."), HasSubstr("ok      confirm")));
-  EXPECT_EQ(OkJson({"sink", "test", trusted}).at("steps").size(), 4u);
+  EXPECT_THAT(
+      Ok({"sink", "test", trusted}),
+      AllOf(HasSubstr("ok      resolve"), HasSubstr("ok      connect"), HasSubstr("ok      tls"),
+            HasSubstr("TLSv1."), HasSubstr("ok      publish"), HasSubstr("ok      confirm")));
+  std::string steps;
+  const Json told = OkJson({"sink", "test", trusted});
+  for (const Json& step : told.at("steps")) {
+    steps += step.at("step").get<std::string>() + " ";
+  }
+  EXPECT_EQ(steps, "resolve connect tls publish confirm ");
   EXPECT_EQ(server->requests().size(), 2u);
 
   const Finished unknown = Outboxd({"sink", "test", uri});

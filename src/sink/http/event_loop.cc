@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "sink/sent_observer.h"
 
 namespace outbox::sink {
 namespace {
@@ -54,6 +55,15 @@ std::optional<Answer> EventLoop::Send(HttpRequest& request, Deadline deadline) {
   if (wake) curl_multi_wakeup(multi_.get());
   {
     std::unique_lock lock(pending->mutex);
+    if (options_->observer) {
+      pending->answered.wait_until(lock, Later(deadline).at(),
+                                   [&] { return pending->sent || pending->answer.has_value(); });
+      if (pending->sent) {
+        lock.unlock();
+        SentObserver::Tell();
+        lock.lock();
+      }
+    }
     if (pending->answered.wait_until(lock, Later(deadline).at(),
                                      [&] { return pending->answer.has_value(); })) {
       return std::move(*pending->answer);
@@ -121,8 +131,11 @@ void EventLoop::Start(PendingPtr pending) {
     curl_easy_setopt(made.transfer.handle(), CURLOPT_PRIVATE, &made);
   }
   Flight& flight = idle_.front();
+  std::function<void()> sent;
+  if (options_->observer) sent = [pending] { TellSent(*pending); };
   flight.transfer.Prepare(std::move(pending->request),
-                          std::min(options_->timeout, pending->deadline.remaining()));
+                          std::min(options_->timeout, pending->deadline.remaining()),
+                          std::move(sent));
   flight.pending = std::move(pending);
   in_flight_.splice(in_flight_.end(), idle_, flight.self);
   if (curl_multi_add_handle(multi_.get(), flight.transfer.handle()) != CURLM_OK) {
@@ -165,6 +178,14 @@ void EventLoop::Tell(Landed landed) {
     landed.pending->answer = std::move(landed.answer);
   }
   landed.pending->answered.notify_one();
+}
+
+void EventLoop::TellSent(Pending& pending) {
+  {
+    const std::lock_guard lock(pending.mutex);
+    pending.sent = true;
+  }
+  pending.answered.notify_one();
 }
 
 void EventLoop::GiveUp(CURLcode code) {

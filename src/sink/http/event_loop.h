@@ -61,6 +61,7 @@ class EventLoop {
     bool started = false;  // guarded by the loop's mutex
     std::mutex mutex;
     std::condition_variable answered;
+    bool sent = false;             // guarded by `mutex`; told only where an observer wants it
     std::optional<Answer> answer;  // guarded by `mutex`
   };
   using PendingPtr = std::shared_ptr<Pending>;
@@ -84,6 +85,7 @@ class EventLoop {
   bool Collect();
   Landed Land(Flight& flight, CURLcode code);
   void Tell(Landed landed);
+  static void TellSent(Pending& pending);
   void GiveUp(CURLcode code);
   void Nap();
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "sink/http/http_test_sink.h"
+#include "sink/sent_observer.h"
 #include "tests/support/http_server.h"
 #include "tests/support/listener.h"
 #include "tests/support/matchers.h"
@@ -29,8 +30,11 @@ struct Observed {
   std::chrono::nanoseconds took{};
   Status status;
 
+  std::size_t sent = 0;
+
   explicit Observed(const std::string& uri, std::size_t messages = 1,
                     std::chrono::milliseconds patience = std::chrono::seconds(30)) {
+    const SentObserver observer([this] { ++sent; });
     const auto sink =
         MakeObservedHttpSink(SinkUri::Parse(uri).value(), [this](const ConnectStep& step) {
           names.emplace_back(step.name);
@@ -72,6 +76,20 @@ TEST_F(HttpSteps, AreToldOnceForAConnectionThatIsUsedAgain) {
   EXPECT_LE(observed.took, std::chrono::steady_clock::now() - start);
   EXPECT_EQ(secure_->requests().size(), 3u);
   EXPECT_THAT(Observed(Allowed(*plain_)).names, ElementsAre("resolve", "connect"));
+}
+
+TEST_F(HttpSteps, SayWhenTheRequestHasLeftWhateverItsAnswer) {
+  EXPECT_EQ(Observed(Allowed(*plain_)).sent, 1u);
+  EXPECT_EQ(Observed(Allowed(*secure_, "&outbox.tls_ca=" + folder_.File("ca.pem")), 3).sent, 3u);
+  EXPECT_EQ(Observed(Allowed(*plain_, "&outbox.batch=true")).sent, 1u);
+  const auto hangs = HttpServer::Start({.handler = [](const HttpServer::Request&) {
+    return HttpServer::Reply{.ending = HttpServer::Ending::kHang};
+  }});
+  ASSERT_NE(hangs, nullptr);
+  const Observed hung(Allowed(*hangs), 1, std::chrono::seconds(2));
+  EXPECT_EQ(hung.status.disposition(), Disposition::kInDoubt) << hung.status.ToString();
+  EXPECT_EQ(hung.sent, 1u) << "before the answer";
+  EXPECT_EQ(Observed(plain_->url()).sent, 0u) << "the guard refuses";
 }
 
 TEST_F(HttpSteps, EndWithTheOneThatFails) {

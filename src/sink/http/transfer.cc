@@ -67,6 +67,9 @@ void Transfer::SetSecurity() {
   if (options_.observer) {
     curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, OnTls);
     curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, this);
+    curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
+    curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, OnTalk);
+    curl_easy_setopt(easy, CURLOPT_DEBUGDATA, this);
   }
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options_.tls.verify ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options_.tls.verify ? 2L : 0L);
@@ -85,7 +88,8 @@ void Transfer::SetSecurity() {
   }
 }
 
-void Transfer::Prepare(HttpRequest request, std::chrono::milliseconds timeout) {
+void Transfer::Prepare(HttpRequest request, std::chrono::milliseconds timeout,
+                       std::function<void()> sent) {
   CURL* const easy = easy_.get();
   response_.clear();
   response_bytes_ = 0;
@@ -94,6 +98,8 @@ void Transfer::Prepare(HttpRequest request, std::chrono::milliseconds timeout) {
   tls_began_.reset();
   error_[0] = '\0';
   body_ = std::move(request.body);
+  body_sent_ = 0;
+  sent_ = std::move(sent);
   messages_ = request.messages;
   // An empty value: the server need not be asked before a large body is sent.
   curl_slist* headers = curl_slist_append(nullptr, "Expect:");
@@ -115,6 +121,7 @@ void Transfer::Prepare(HttpRequest request, std::chrono::milliseconds timeout) {
 
 Answer Transfer::Finish(CURLcode code, std::span<const std::string_view> in_flight) {
   CURL* const easy = easy_.get();
+  sent_ = nullptr;
   HttpExchange exchange{.code = code,
                         .detail = error_,
                         .blocked = code != CURLE_OK && refused_ && !permitted_,
@@ -171,6 +178,19 @@ CURLcode Transfer::OnTls(CURL*, void*, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.tls_began_ = std::chrono::steady_clock::now() - transfer.started_;
   return CURLE_OK;
+}
+
+// Nothing that curl tells here is kept: only how much of the body it has sent.
+int Transfer::OnTalk(CURL*, curl_infotype type, char*, std::size_t size, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  // A proxy is spoken to before.
+  if (!transfer.connected_ || !transfer.sent_) return 0;
+  if (type == CURLINFO_DATA_OUT) transfer.body_sent_ += size;
+  const bool begun = type == CURLINFO_DATA_OUT || type == CURLINFO_HEADER_OUT;
+  if (begun && transfer.body_sent_ >= transfer.body_.size()) {
+    std::exchange(transfer.sent_, nullptr)();
+  }
+  return 0;
 }
 
 // Also for connections that are used again.

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,8 +41,10 @@ class Transfer {
 
   CURL* handle() const { return easy_.get(); }
 
-  // Makes ready to send `request`.
-  void Prepare(HttpRequest request, std::chrono::milliseconds timeout);
+  // Makes ready to send `request`. `sent` is called once all of it has left, while curl works; only
+  // for an observer, and it may be empty.
+  void Prepare(HttpRequest request, std::chrono::milliseconds timeout,
+               std::function<void()> sent = {});
   // What became of it: `code` is curl's, or CURLE_ABORTED_BY_CALLBACK for one that is given up.
   // `in_flight` are the bodies of all requests, this one's too: an answer may repeat any of them,
   // and is told of none. Nothing of an answer to several messages is ever told.
@@ -55,6 +58,7 @@ class Transfer {
   static std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self);
   static curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address);
   static CURLcode OnTls(CURL*, void*, void* self);
+  static int OnTalk(CURL*, curl_infotype type, char*, std::size_t size, void* self);
   static int OnConnected(void* self, char* ip, char*, int, int);
 
   const HttpOptions& options_;
@@ -71,6 +75,8 @@ class Transfer {
   bool refused_ = false;    // an address
   bool permitted_ = false;  // another address
   bool connected_ = false;
+  std::size_t body_sent_ = 0;
+  std::function<void()> sent_;  // empty once it was called
   std::chrono::steady_clock::time_point started_;
   // Since then; only for an observer.
   std::optional<std::chrono::nanoseconds> tls_began_;
