@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view kBody = "body";
 constexpr std::string_view kWebhookBody = "outbox.body";
+constexpr std::string_view kWebhookBatch = "outbox.batch";  // always CloudEvents
 constexpr std::string_view kMandatory = "mandatory";
 
 constexpr std::array kKinds{
@@ -31,10 +32,22 @@ constexpr std::array kKinds{
              kBody, kMandatory},
     SinkKind{"amqps", "amqps://HOST[:PORT]/VHOST?exchange=NAME", MakeAmqpSink, AmqpWay, nullptr,
              kBody, kMandatory},
-    SinkKind{"http", "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink, HttpWay,
-             MakeObservedHttpSink, kWebhookBody},
-    SinkKind{"https", "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]", MakeHttpSink, HttpWay,
-             MakeObservedHttpSink, kWebhookBody},
+    SinkKind{"http",
+             "http://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]",
+             MakeHttpSink,
+             HttpWay,
+             MakeObservedHttpSink,
+             kWebhookBody,
+             {},
+             kWebhookBatch},
+    SinkKind{"https",
+             "https://HOST[:PORT]/PATH[?outbox.OPTION=VALUE&...]",
+             MakeHttpSink,
+             HttpWay,
+             MakeObservedHttpSink,
+             kWebhookBody,
+             {},
+             kWebhookBatch},
     SinkKind{"kafka", "kafka://HOST:PORT,…[?topic=TEMPLATE]", MakeKafkaSink, KafkaWay, nullptr,
              kBody},
     SinkKind{"nats", "nats://HOST[?subject=NAME]", MakeNatsSink, NatsWay, nullptr, kBody},
@@ -74,7 +87,11 @@ SinkUri WithDefaults(SinkUri uri, const OptionDefaults& defaults) {
     if (!option.empty() && !value.empty() && !given) uri.options.emplace_back(option, value);
   };
   if (const SinkKind* kind = FindSinkKind(uri.scheme); kind != nullptr) {
-    add(kind->body_option, defaults.body);
+    const bool decided =
+        std::any_of(uri.options.begin(), uri.options.end(), [&](const auto& other) {
+          return other.first == kind->body_deciding_option && other.second == "true";
+        });
+    if (!decided) add(kind->body_option, defaults.body);
     add(kind->mandatory_option, defaults.mandatory);
   }
   return uri;

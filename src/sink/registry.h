@@ -34,6 +34,8 @@ struct SinkKind {
   // What it calls the options of OptionDefaults; empty for one that it does not have.
   std::string_view body_option = {};
   std::string_view mandatory_option = {};
+  // An option that says what the body is when it is true, so that no default may.
+  std::string_view body_deciding_option = {};
 };
 
 // The kind of a scheme; null when there is none.

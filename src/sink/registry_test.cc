@@ -164,6 +164,13 @@ TEST(SinkRegistry, ADefaultHoldsWhereTheAddressDoesNotSay) {
     EXPECT_EQ(http->body.format, message::BodyFormat::kEnvelope);
     EXPECT_THAT(http->url, ::testing::EndsWith("://h/?body=x")) << "the receiver's own";
   }
+  // A batch is CloudEvents: an address that asks for one says what a body is.
+  const auto batch = ReadHttpOptions(given("https://h?outbox.batch=true", both));
+  ASSERT_OK(batch);
+  EXPECT_EQ(batch->body.format, message::BodyFormat::kCloudEvents);
+  EXPECT_EQ(ReadHttpOptions(given("https://h?outbox.batch=false", both))->body.format,
+            message::BodyFormat::kEnvelope);
+  EXPECT_FALSE(ReadHttpOptions(given("https://h?outbox.batch=true&outbox.body=envelope", {})).ok());
   const auto http = ReadHttpOptions(given("https://h?outbox.body=binary", both));
   ASSERT_OK(http);
   EXPECT_TRUE(http->body.binary);
