@@ -29,7 +29,7 @@ struct Armed {
 }  // namespace
 
 void Failpoint(std::string_view name) {
-  static Armed armed;
+  static Armed& armed = *new Armed;
   if (armed.name.empty() || armed.name != name) return;
   if (armed.left.fetch_sub(1) == 1) _exit(kExitCode);
 }

@@ -136,8 +136,10 @@ Status SetAvailableAt(NewMessage& message, std::string_view name, std::string_vi
                               : Wrong(name, "a time such as \"2026-01-05T00:00:00Z\"");
 }
 
-const std::map<std::string, Setter, std::less<>>& Setters() {
-  static const std::map<std::string, Setter, std::less<>> kSetters{
+using SetterByName = std::map<std::string, Setter, std::less<>>;
+
+const SetterByName& Setters() {
+  static const SetterByName& kSetters = *new SetterByName{
       {"topic", Text(&NewMessage::topic)},
       {"payload", SetPayload},
       {"id", Id(&NewMessage::id)},

@@ -9,8 +9,11 @@ constexpr int kLimit = 50;
 constexpr int kLimitMax = 500;
 constexpr std::size_t kPlaceBytesMax = 256;
 
-const std::vector<std::string> kListStatuses{"pending",   "new",  "failed", "processing",
-                                             "delivered", "dead", "all"};
+const std::vector<std::string>& ListStatuses() {
+  static const auto& kListStatuses = *new std::vector<std::string>{
+      "pending", "new", "failed", "processing", "delivered", "dead", "all"};
+  return kListStatuses;
+}
 
 }  // namespace
 
@@ -29,7 +32,7 @@ Result<store::ListFilter> ListParameters(const Query& query) {
     out = std::move(value).value_or("");
     return Status::Ok();
   };
-  OUTBOX_ASSIGN_OR_RETURN(const auto status, ChoiceParameter(query, "status", kListStatuses));
+  OUTBOX_ASSIGN_OR_RETURN(const auto status, ChoiceParameter(query, "status", ListStatuses()));
   if (status) filter.status = store::ParseListStatus(*status);
   OUTBOX_RETURN_IF_ERROR(text("topic", store::kFilterTextBytesMax, filter.topic));
   OUTBOX_RETURN_IF_ERROR(text("key", store::kFilterTextBytesMax, filter.key));

@@ -23,7 +23,11 @@ constexpr int kPageSizeMax = 100;
 constexpr int kPageMax = 1'000'000;
 constexpr std::size_t kCursorBytesMax = 256;
 
-const std::vector<std::string> kStatuses{"pending", "processing", "completed", "failed", "dead"};
+const std::vector<std::string>& Statuses() {
+  static const auto& kStatuses =
+      *new std::vector<std::string>{"pending", "processing", "completed", "failed", "dead"};
+  return kStatuses;
+}
 
 ListStatus StatusOf(std::string_view name) {
   if (name == "pending") return ListStatus::kNew;
@@ -41,7 +45,7 @@ class NotificationApi {
     const Scope scope = Scope::Tenant(*who.tenant);
     const Query& query = request.query;
     OUTBOX_RETURN_IF_ERROR(CheckParameters(query, {"status", "page", "page_size", "after"}));
-    OUTBOX_ASSIGN_OR_RETURN(const auto status, ChoiceParameter(query, "status", kStatuses));
+    OUTBOX_ASSIGN_OR_RETURN(const auto status, ChoiceParameter(query, "status", Statuses()));
     OUTBOX_ASSIGN_OR_RETURN(const int page, IntParameter(query, "page", {1, kPageMax, 1}));
     OUTBOX_ASSIGN_OR_RETURN(const int size,
                             IntParameter(query, "page_size", {1, kPageSizeMax, kPageSize}));

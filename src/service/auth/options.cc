@@ -1,7 +1,9 @@
 #include "service/auth/options.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -49,10 +51,10 @@ class ProblemList {
             StrCat(name, ": one is empty or longer than ", kNameMax, " bytes"));
   }
   void RequireClaimName(const std::string& value, std::string_view name) {
-    static const std::set<std::string, std::less<>> kStandard{"iss", "aud", "exp", "nbf",
-                                                              "iat", "sub", "jti"};
+    constexpr std::array<std::string_view, 7> kStandard{"iss", "aud", "exp", "nbf",
+                                                        "iat", "sub", "jti"};
     Require(IsClaimName(value), StrCat("claims.", name, ": use letters, digits and _-.:/"));
-    Require(!kStandard.contains(value),
+    Require(std::find(kStandard.begin(), kStandard.end(), value) == kStandard.end(),
             StrCat("claims.", name, ": ", value, " has a meaning of its own"));
   }
   void RequireKid(const std::string& kid, const std::string& where) {

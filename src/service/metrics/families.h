@@ -26,7 +26,7 @@ inline prometheus::Family<prometheus::Histogram>& AddHistogram(prometheus::Regis
 
 // A statement of the database: half a millisecond to ten seconds.
 inline const prometheus::Histogram::BucketBoundaries& DatabaseBuckets() {
-  static const prometheus::Histogram::BucketBoundaries kBuckets{
+  static const auto& kBuckets = *new prometheus::Histogram::BucketBoundaries{
       0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
   return kBuckets;
 }

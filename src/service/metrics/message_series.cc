@@ -9,14 +9,14 @@ namespace {
 
 // One Publish call: a millisecond to the usual dispatch timeout.
 const prometheus::Histogram::BucketBoundaries& LatencyBuckets() {
-  static const prometheus::Histogram::BucketBoundaries kBuckets{
+  static const auto& kBuckets = *new prometheus::Histogram::BucketBoundaries{
       0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
   return kBuckets;
 }
 
 // Insert to confirmation: from five milliseconds over the alert's 30 seconds to an outage's hour.
 const prometheus::Histogram::BucketBoundaries& DelayBuckets() {
-  static const prometheus::Histogram::BucketBoundaries kBuckets{
+  static const auto& kBuckets = *new prometheus::Histogram::BucketBoundaries{
       0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600};
   return kBuckets;
 }

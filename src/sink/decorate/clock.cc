@@ -14,7 +14,7 @@ class SystemClock final : public Clock {
 }  // namespace
 
 Clock& Clock::System() {
-  static SystemClock clock;
+  static SystemClock& clock = *new SystemClock;
   return clock;
 }
 

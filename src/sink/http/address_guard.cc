@@ -70,8 +70,8 @@ bool AnyContains(const std::vector<AddressBlock>& blocks, const IpAddress& addre
 }
 
 bool IsPublic(const IpAddress& address) {
-  static const std::vector<AddressBlock> not_public_v4 = Blocks(kNotPublicV4);
-  static const std::vector<AddressBlock> not_public_v6 = Blocks(kNotPublicV6);
+  static const auto& not_public_v4 = *new std::vector<AddressBlock>(Blocks(kNotPublicV4));
+  static const auto& not_public_v6 = *new std::vector<AddressBlock>(Blocks(kNotPublicV6));
   static const AddressBlock public_v6 = *AddressBlock::Parse(kPublicV6);
   if (IsV4(address)) return !AnyContains(not_public_v4, address);
   return public_v6.Contains(address) && !AnyContains(not_public_v6, address);

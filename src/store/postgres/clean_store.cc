@@ -15,7 +15,7 @@ PostgresCleanStore::PostgresCleanStore(std::shared_ptr<const Address> address,
       connection_(std::move(address), Plans::kPinned) {}
 
 Status PostgresCleanStore::Check(Deadline deadline) {
-  return RequireTable(connection_, table_, kRelayAccess, deadline);
+  return RequireTable(connection_, table_, Access::kRelay, deadline);
 }
 
 Result<std::size_t> PostgresCleanStore::Purge(const Statement& statement,
@@ -48,7 +48,7 @@ Result<std::size_t> PostgresCleanStore::PurgeAttempts(std::size_t limit, Deadlin
 
 Result<std::size_t> PostgresCleanStore::PurgeAudit(std::chrono::milliseconds retention,
                                                    std::size_t limit, Deadline deadline) {
-  static const Statement kPurge(sql::postgres::kPurgeAudit);
+  static const Statement& kPurge = *new Statement(sql::postgres::kPurgeAudit);
   Params params;
   params.Text(table_.Display()).Int8(retention.count()).Int8(static_cast<std::int64_t>(limit));
   const auto rows = connection_.Execute(kPurge, params, deadline);

@@ -147,9 +147,9 @@ Status Connection::PollConnect(Deadline deadline) {
 }
 
 Status Connection::Greet(Deadline deadline) {
-  static const Statement kAsk(sql::postgres::kBackendPid);
-  static const Statement kPin(sql::postgres::kPinPlans);
-  static const Statement kPinSession(sql::postgres::kPinSession);
+  static const Statement& kAsk = *new Statement(sql::postgres::kBackendPid);
+  static const Statement& kPin = *new Statement(sql::postgres::kPinPlans);
+  static const Statement& kPinSession = *new Statement(sql::postgres::kPinSession);
   pooled_ = false;
   prepare_ = false;
   const Params none;
@@ -307,7 +307,7 @@ Status Connection::ReadPipeline(std::size_t steps, Deadline deadline, std::vecto
 
 void Connection::RollBackLeftover(Deadline deadline) {
   if (transaction_state() == TransactionState::kNone) return;
-  static const Statement kRollback("ROLLBACK");
+  static const Statement& kRollback = *new Statement("ROLLBACK");
   const Params none;
   if (!Send(kRollback, none) || !Finish(deadline).ok()) Close();
 }

@@ -80,7 +80,7 @@ void AddRelays(Params& params, std::span<const RelayBeat> relays) {
 
 Status RecordAudit(Connection& connection, const AuditRecord& record, Deadline deadline,
                    Connection::SessionId session) {
-  static const Statement kRecord(queries::kRecordAudit);
+  static const Statement& kRecord = *new Statement(queries::kRecordAudit);
   Params params;
   params.Text(record.audit.actor).Text(record.action).Text(record.table).Text(record.audit.filter);
   params.Int8(static_cast<std::int64_t>(record.audit.matched));
@@ -99,7 +99,7 @@ Result<std::vector<RelayPause>> PostgresControlStore::Beat(const ProcessInfo& pr
                                                            std::span<const RelayBeat> relays,
                                                            std::chrono::milliseconds interval,
                                                            Deadline deadline) {
-  static const Statement kBeat(queries::kBeatRelays);
+  static const Statement& kBeat = *new Statement(queries::kBeatRelays);
   Params params;
   params.Text(process.id).Text(process.host).Int4(process.pid).Text(process.version);
   params.Int8(interval.count());
@@ -110,14 +110,14 @@ Result<std::vector<RelayPause>> PostgresControlStore::Beat(const ProcessInfo& pr
 }
 
 Status PostgresControlStore::Leave(const ProcessInfo& process, Deadline deadline) {
-  static const Statement kLeave(queries::kLeaveRelays);
+  static const Statement& kLeave = *new Statement(queries::kLeaveRelays);
   Params params;
   params.Text(process.id);
   return Ask(kLeave, params, deadline).error();
 }
 
 Result<std::vector<ListedRelay>> PostgresControlStore::Relays(Deadline deadline) {
-  static const Statement kList(queries::kListRelays);
+  static const Statement& kList = *new Statement(queries::kListRelays);
   Params params;
   params.Int8(static_cast<std::int64_t>(kControlRowsMax));
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kList, params, deadline));
@@ -128,7 +128,7 @@ Result<std::vector<ListedRelay>> PostgresControlStore::Relays(Deadline deadline)
 }
 
 Result<std::vector<RelayPause>> PostgresControlStore::Pauses(Deadline deadline) {
-  static const Statement kList(queries::kListPauses);
+  static const Statement& kList = *new Statement(queries::kListPauses);
   Params params;
   params.Int8(static_cast<std::int64_t>(kControlRowsMax));
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, Ask(kList, params, deadline));
@@ -137,7 +137,7 @@ Result<std::vector<RelayPause>> PostgresControlStore::Pauses(Deadline deadline) 
 
 Result<std::size_t> PostgresControlStore::Pause(const RelayPause& pause, const Audit& audit,
                                                 Deadline deadline) {
-  static const Statement kPause(queries::kPauseRelays);
+  static const Statement& kPause = *new Statement(queries::kPauseRelays);
   Params params;
   params.Text(pause.table).Text(pause.sink).Text(pause.by).Text(pause.reason);
   params.Text(audit.filter).Text(audit.request_id);
@@ -147,8 +147,8 @@ Result<std::size_t> PostgresControlStore::Pause(const RelayPause& pause, const A
 
 Result<std::size_t> PostgresControlStore::Resume(const std::string& table, const std::string& sink,
                                                  const Audit& audit, Deadline deadline) {
-  static const Statement kIsPaused(queries::kIsPaused);
-  static const Statement kResume(queries::kResumeRelays);
+  static const Statement& kIsPaused = *new Statement(queries::kIsPaused);
+  static const Statement& kResume = *new Statement(queries::kResumeRelays);
   if (!sink.empty()) {
     Params whole;
     whole.Text(table);
@@ -162,8 +162,8 @@ Result<std::size_t> PostgresControlStore::Resume(const std::string& table, const
 }
 
 Result<AuditPage> PostgresControlStore::ListAudit(const AuditFilter& filter, Deadline deadline) {
-  static const Statement kList(queries::kListAudit);
-  static const Statement kListTable(queries::kListAuditTable);
+  static const Statement& kList = *new Statement(queries::kListAudit);
+  static const Statement& kListTable = *new Statement(queries::kListAuditTable);
   OUTBOX_ASSIGN_OR_RETURN(const auto place, ReadAuditPlace(filter));
   Params params;
   place ? params.Int8(*place) : params.Null();

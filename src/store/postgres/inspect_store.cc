@@ -131,17 +131,17 @@ PostgresInspectStore::PostgresInspectStore(std::shared_ptr<const Address> addres
       connection_(std::move(address), Plans::kFresh) {}
 
 Status PostgresInspectStore::Check(Deadline deadline) {
-  OUTBOX_RETURN_IF_ERROR(RequireTable(connection_, table_, kReadAccess, deadline));
+  OUTBOX_RETURN_IF_ERROR(RequireTable(connection_, table_, Access::kRead, deadline));
   all_rows_ = RequireAllRows(connection_, table_, deadline);
   return all_rows_.code() == Code::kPermission ? Status::Ok() : all_rows_;
 }
 
 Result<Rows> PostgresInspectStore::Ask(const Scope& scope, std::string_view sql,
                                        const Params& params, Deadline deadline) {
-  static const Statement kBegin("BEGIN");
-  static const Statement kPinQuery(queries::kPinQuery);
-  static const Statement kSetScope(queries::kSetScope);
-  static const Statement kCommit("COMMIT");
+  static const Statement& kBegin = *new Statement("BEGIN");
+  static const Statement& kPinQuery = *new Statement(queries::kPinQuery);
+  static const Statement& kSetScope = *new Statement(queries::kSetScope);
+  static const Statement& kCommit = *new Statement("COMMIT");
   if (!scope.tenant()) OUTBOX_RETURN_IF_ERROR(all_rows_);
   const Statement statement(table_, sql);
   const Params none;
@@ -173,7 +173,7 @@ Result<Rows> PostgresInspectStore::Do(const Scope& scope, const Change& change, 
 
 Result<Rows> PostgresInspectStore::DoInTransaction(const Scope& scope, const Change& change,
                                                    Deadline deadline) {
-  static const Statement kSetScope(queries::kSetScope);
+  static const Statement& kSetScope = *new Statement(queries::kSetScope);
   const Connection::SessionId session = connection_.session();
   if (scope.tenant()) {
     Params tenant;

@@ -22,7 +22,7 @@ Status LeaderTableMissing() {
 
 // The session that is marked afterwards; 0 when it could not be.
 Connection::SessionId MarkSession(Connection& connection, std::int64_t mark, Deadline deadline) {
-  static const Statement kMark(sql::postgres::kMarkSession);
+  static const Statement& kMark = *new Statement(sql::postgres::kMarkSession);
   if (!connection.Open(deadline).ok() || connection.pooled()) return 0;
   const Connection::SessionId session = connection.session();
   Params params;
@@ -32,7 +32,7 @@ Connection::SessionId MarkSession(Connection& connection, std::int64_t mark, Dea
 }
 
 void UnmarkSession(Connection& connection, std::int64_t mark, Connection::SessionId session) {
-  static const Statement kUnmark(sql::postgres::kUnmarkSession);
+  static const Statement& kUnmark = *new Statement(sql::postgres::kUnmarkSession);
   if (session == 0 || connection.session() != session) return;
   Params params;
   params.Int8(mark);
@@ -70,7 +70,7 @@ Result<Leadership> Leader::TryLead(Deadline deadline) {
 bool Leader::Lapsed() const { return ends_ && Clock::now() >= *ends_; }
 
 Result<bool> Leader::Ask(Deadline deadline) {
-  static const Statement kLead(sql::postgres::kLead);
+  static const Statement& kLead = *new Statement(sql::postgres::kLead);
   Params params;
   params.Text(options_.name).Text(options_.token);
   if (claims_marked_ != 0 || settles_marked_ != 0) {
@@ -122,7 +122,7 @@ void Leader::Unmark() {
 }
 
 void Leader::Stop() noexcept {
-  static const Statement kResign(sql::postgres::kResign);
+  static const Statement& kResign = *new Statement(sql::postgres::kResign);
   if (ends_) {
     Params params;
     params.Text(options_.name).Text(options_.token);

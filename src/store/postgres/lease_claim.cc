@@ -126,9 +126,9 @@ std::uint32_t LeaseClaim::IndexOf(std::int64_t seq) {
 
 Result<Rows> LeaseClaim::Write(const Statement& statement, const Params& params,
                                Deadline deadline) {
-  static const Statement kBegin("BEGIN");
-  static const Statement kAsync("SET LOCAL synchronous_commit TO off");
-  static const Statement kCommit("COMMIT");
+  static const Statement& kBegin = *new Statement("BEGIN");
+  static const Statement& kAsync = *new Statement("SET LOCAL synchronous_commit TO off");
+  static const Statement& kCommit = *new Statement("COMMIT");
   if (!lane_->async_ack) return lane_->connection.Execute(statement, params, deadline);
   const Params none;
   const std::array<Connection::Step, 4> steps{

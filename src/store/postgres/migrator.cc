@@ -63,7 +63,7 @@ Result<TableSchema> PostgresMigrator::Inspect(const std::string& table, Deadline
 
 Result<PostgresMigrator::Switches> PostgresMigrator::ReadSwitches(const message::TableName& table,
                                                                   Deadline deadline) {
-  static const Statement kSwitches(queries::kTableSwitches);
+  static const Statement& kSwitches = *new Statement(queries::kTableSwitches);
   Params names;
   names.Text(table.schema()).Text(table.name());
   OUTBOX_ASSIGN_OR_RETURN(const Rows now, connection_.Execute(kSwitches, names, deadline));
@@ -89,8 +89,8 @@ Result<Value> PostgresMigrator::InTransaction(Work<Value> work, const MigrateOpt
 }
 
 Status PostgresMigrator::Begin(Deadline deadline) {
-  static const Statement kLock(queries::kLockMigrations);
-  static const Statement kLimit(queries::kLimitLockWait);
+  static const Statement& kLock = *new Statement(queries::kLockMigrations);
+  static const Statement& kLimit = *new Statement(queries::kLimitLockWait);
   OUTBOX_RETURN_IF_ERROR(connection_.Run("BEGIN", deadline));
   Params key;
   key.Int8(kLockKey);
@@ -110,7 +110,7 @@ Status PostgresMigrator::End(const Status& work, Deadline deadline) {
 }
 
 Status PostgresMigrator::ExplainBlocked(const message::TableName& table, const Status& status) {
-  static const Statement kHolders(queries::kTableHolders);
+  static const Statement& kHolders = *new Statement(queries::kTableHolders);
   const std::vector<std::string> names{table.name(), StrCat(table.name(), "_delivery"),
                                        StrCat(table.name(), "_attempt")};
   Params params;
@@ -144,7 +144,7 @@ Result<Migrated> PostgresMigrator::Up(const MigrateOptions& options, Deadline de
 Result<Migrated> PostgresMigrator::UpInTransaction(const message::TableName& table,
                                                    const MigrateOptions& options,
                                                    Deadline deadline) {
-  static const Statement kRecord(queries::kRecordMigration);
+  static const Statement& kRecord = *new Statement(queries::kRecordMigration);
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadTableSchema(connection_, table, deadline));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
   OUTBOX_RETURN_IF_ERROR(UpdateShared(deadline));
@@ -168,7 +168,7 @@ Result<Migrated> PostgresMigrator::UpInTransaction(const message::TableName& tab
 // A table dropped by hand leaves its records behind. Where there are some, the objects named after
 // the table are its own; where there are none they are somebody else's, and stay.
 Status PostgresMigrator::ForgetDropped(const message::TableName& table, Deadline deadline) {
-  static const Statement kForget(queries::kForgetMigrations);
+  static const Statement& kForget = *new Statement(queries::kForgetMigrations);
   Params display;
   display.Text(table.Display());
   OUTBOX_ASSIGN_OR_RETURN(const Rows forgotten, connection_.Execute(kForget, display, deadline));
@@ -179,7 +179,7 @@ Status PostgresMigrator::ForgetDropped(const message::TableName& table, Deadline
 // Left alone when it is up to date, so that a role that may create tables, but does not own the
 // shared objects, can add a table.
 Status PostgresMigrator::UpdateShared(Deadline deadline) {
-  static const Statement kVersion(queries::kSharedVersion);
+  static const Statement& kVersion = *new Statement(queries::kSharedVersion);
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(kVersion, Params(), deadline));
   if (rows.size() == 1 && rows.Text(0, 0) == SharedVersion()) return Status::Ok();
   return connection_.Run(SharedScript(), deadline);
@@ -225,8 +225,8 @@ Result<std::vector<int>> PostgresMigrator::Down(const MigrateOptions& options, D
 Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::TableName& table,
                                                              const MigrateOptions& options,
                                                              Deadline deadline) {
-  static const Statement kForget(queries::kForgetMigrations);
-  static const Statement kTables(queries::kMigratedTables);
+  static const Statement& kForget = *new Statement(queries::kForgetMigrations);
+  static const Statement& kTables = *new Statement(queries::kMigratedTables);
   std::vector<int> removed;
   OUTBOX_ASSIGN_OR_RETURN(const TableSchema schema, ReadTableSchema(connection_, table, deadline));
   OUTBOX_RETURN_IF_ERROR(RequireOurs(schema, table.Display()));
@@ -257,7 +257,7 @@ Result<std::vector<int>> PostgresMigrator::DownInTransaction(const message::Tabl
 
 // A table of the same name that is made later must not start paused.
 Status PostgresMigrator::ForgetPauses(const message::TableName& table, Deadline deadline) {
-  static const Statement kForget(queries::kForgetPauses);
+  static const Statement& kForget = *new Statement(queries::kForgetPauses);
   OUTBOX_ASSIGN_OR_RETURN(const bool there, SharedExists("pause", deadline));
   if (!there) return Status::Ok();
   Params display;
@@ -278,7 +278,7 @@ Status PostgresMigrator::RefuseUndelivered(const message::TableName& table, Dead
 }
 
 Result<bool> PostgresMigrator::SharedExists(std::string_view name, Deadline deadline) {
-  static const Statement kState(queries::kTableState);
+  static const Statement& kState = *new Statement(queries::kTableState);
   Params names;
   names.Text("outbox").Text(name);
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(kState, names, deadline));

@@ -80,7 +80,7 @@ PostgresRelayStore::PostgresRelayStore(std::shared_ptr<const Address> address,
                .lease = options.lease}) {}
 
 Status PostgresRelayStore::Check(Deadline deadline) {
-  return RequireTable(claims_, table_, kRelayAccess, deadline);
+  return RequireTable(claims_, table_, Access::kRelay, deadline);
 }
 
 RelayStoreTraits PostgresRelayStore::traits() const noexcept {
@@ -199,7 +199,7 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::NextTransaction(const ClaimRe
 Result<std::unique_ptr<Claim>> PostgresRelayStore::LockRows(std::unique_ptr<Connection>& connection,
                                                             const ClaimRequest& request,
                                                             Deadline deadline) {
-  static const Statement kBegin("BEGIN");
+  static const Statement& kBegin = *new Statement("BEGIN");
   const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
   Params params;
   params.Time(start.available_at).Int8(start.seq);
@@ -228,7 +228,7 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::LockRows(std::unique_ptr<Conn
 // Commits at once what has to be recorded whatever becomes of the claim.
 Status PostgresRelayStore::EndTransaction(Connection& connection, const Found& found,
                                           Deadline deadline) {
-  static const Statement kCommit("COMMIT");
+  static const Statement& kCommit = *new Statement("COMMIT");
   Params cut_off;
   cut_off.TidArray(found.exhausted_tids).Text("");
   Params bury;

@@ -166,7 +166,7 @@ PostgresSplitStore::PostgresSplitStore(std::shared_ptr<const Address> address,
 }
 
 Status PostgresSplitStore::Check(Deadline deadline) {
-  return RequireTable(connection_, table_, kRelayAccess, deadline);
+  return RequireTable(connection_, table_, Access::kRelay, deadline);
 }
 
 Result<SplitReport> PostgresSplitStore::Split(const message::Routes& routes,
@@ -218,7 +218,7 @@ void PostgresSplitStore::AddFilter(Params& params) const {
 }
 
 Result<Rows> PostgresSplitStore::Lock(const SplitRequest& request, Deadline deadline) {
-  static const Statement kBegin("BEGIN");
+  static const Statement& kBegin = *new Statement("BEGIN");
   const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
   Params params;
   params.Time(start.available_at).Int8(start.seq).Int8(static_cast<std::int64_t>(request.limit));
@@ -239,7 +239,7 @@ Result<Rows> PostgresSplitStore::Lock(const SplitRequest& request, Deadline dead
 // Committed by itself: whoever stands still while it splits shall lock a row that the others can
 // see.
 Status PostgresSplitStore::MakeTurn(Deadline deadline) {
-  static const Statement kTurn(queries::kSplitTurn);
+  static const Statement& kTurn = *new Statement(queries::kSplitTurn);
   if (turn_made_) return Status::Ok();
   Params params;
   params.Text(turn_);
@@ -276,7 +276,7 @@ std::unique_ptr<Claim> PostgresSplitStore::MakeClaim(Lease lease, Rows rows) con
 
 Result<SplitReport> PostgresSplitStore::Write(const Rows& candidates, const SplitPlan& plan,
                                               const SplitRequest& request, Deadline deadline) {
-  static const Statement kCommit("COMMIT");
+  static const Statement& kCommit = *new Statement("COMMIT");
   const Params none;
   std::vector<Params> cut_off;
   if (options_.attempt_history != AttemptHistory::kOff) {

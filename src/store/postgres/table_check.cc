@@ -20,14 +20,19 @@ Status ExplainPermission(Status status, const message::TableName& table) {
       .WithNative(status.native());
 }
 
+std::vector<std::string> RightsOf(Access access) {
+  if (access == Access::kRead) return {"SELECT"};
+  return {"SELECT", "UPDATE", "DELETE"};
+}
+
 }  // namespace
 
 int LatestVersion() noexcept { return sql::postgres::kMigrations.back().number; }
 
 Result<TableSchema> ReadTableSchema(Connection& connection, const message::TableName& table,
                                     Deadline deadline) {
-  static const Statement kState(sql::postgres::kTableState);
-  static const Statement kApplied(sql::postgres::kAppliedMigrations);
+  static const Statement& kState = *new Statement(sql::postgres::kTableState);
+  static const Statement& kApplied = *new Statement(sql::postgres::kAppliedMigrations);
   TableSchema schema;
   schema.version_latest = LatestVersion();
   Params names;
@@ -52,8 +57,8 @@ Result<TableSchema> ReadTableSchema(Connection& connection, const message::Table
 }
 
 Result<std::vector<std::string>> ReadTables(Connection& connection, Deadline deadline) {
-  static const Statement kState(sql::postgres::kTableState);
-  static const Statement kTables(sql::postgres::kMigratedTables);
+  static const Statement& kState = *new Statement(sql::postgres::kTableState);
+  static const Statement& kTables = *new Statement(sql::postgres::kMigratedTables);
   std::vector<std::string> tables;
   Params registry;
   registry.Text("outbox").Text("migration");
@@ -74,7 +79,7 @@ Status RequireEncoding(Connection& connection, Deadline deadline) {
 }
 
 Status RequireAllRows(Connection& connection, const message::TableName& table, Deadline deadline) {
-  static const Statement kHidden(sql::postgres::kHiddenRows);
+  static const Statement& kHidden = *new Statement(sql::postgres::kHiddenRows);
   Params names;
   names.Text(table.schema()).Text(table.name());
   OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection.Execute(kHidden, names, deadline));
@@ -88,9 +93,9 @@ Status RequireAllRows(Connection& connection, const message::TableName& table, D
       .WithNative("42501");
 }
 
-Status RequireTable(Connection& connection, const message::TableName& table,
-                    const std::vector<std::string>& access, Deadline deadline) {
-  static const Statement kMissing(sql::postgres::kMissingPrivileges);
+Status RequireTable(Connection& connection, const message::TableName& table, Access access,
+                    Deadline deadline) {
+  static const Statement& kMissing = *new Statement(sql::postgres::kMissingPrivileges);
   OUTBOX_RETURN_IF_ERROR(RequireEncoding(connection, deadline));
   const auto schema = ReadTableSchema(connection, table, deadline);
   if (!schema.ok()) return ExplainPermission(schema.error(), table);
@@ -101,11 +106,11 @@ Status RequireTable(Connection& connection, const message::TableName& table,
   }
   OUTBOX_RETURN_IF_ERROR(RequireCurrent(*schema, table.Display()));
   Params params;
-  params.Text(table.schema()).Text(table.name()).TextArray(access);
+  params.Text(table.schema()).Text(table.name()).TextArray(RightsOf(access));
   const auto missing = connection.Execute(kMissing, params, deadline);
   if (!missing.ok()) return ExplainPermission(missing.error(), table);
   if (missing->size() == 0) {
-    return access == kReadAccess ? Status::Ok() : RequireAllRows(connection, table, deadline);
+    return access == Access::kRead ? Status::Ok() : RequireAllRows(connection, table, deadline);
   }
   std::vector<std::string> names;
   names.reserve(static_cast<std::size_t>(missing->size()));

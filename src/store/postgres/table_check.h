@@ -1,6 +1,7 @@
 // Table check: is the table there, is it ours, of a version we know, and may this role use it?
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,7 @@
 namespace outbox::store::postgres {
 
 // The rights a reader of the table needs. Operators and cleaners need the relay's.
-inline const std::vector<std::string> kRelayAccess{"SELECT", "UPDATE", "DELETE"};
-inline const std::vector<std::string> kReadAccess{"SELECT"};
+enum class Access : std::uint8_t { kRead, kRelay };
 
 // What the catalog and the migration records say about `table`.
 Result<TableSchema> ReadTableSchema(Connection& connection, const message::TableName& table,
@@ -31,10 +31,10 @@ Status RequireEncoding(Connection& connection, Deadline deadline);
 // kNotFound   the table does not exist
 // kSchema     it exists but is not an outbox table, or of an older or newer version; or
 //             RequireEncoding
-// kPermission this role lacks one of the rights in `access`; or, with more than kReadAccess,
+// kPermission this role lacks one of the rights of `access`; or, with more than kRead,
 //             RequireAllRows
-Status RequireTable(Connection& connection, const message::TableName& table,
-                    const std::vector<std::string>& access, Deadline deadline);
+Status RequireTable(Connection& connection, const message::TableName& table, Access access,
+                    Deadline deadline);
 
 // kPermission when row level security hides rows from this role: a relay would find nothing to do,
 // and say nothing. For a table that RequireTable has found good.

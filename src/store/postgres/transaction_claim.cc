@@ -103,8 +103,8 @@ Result<SettleReport> TransactionClaim::Commit(Deadline deadline) {
 }
 
 Result<Rows> TransactionClaim::Write(Deadline deadline) {
-  static const Statement kAsync("SET LOCAL synchronous_commit TO off");
-  static const Statement kCommit("COMMIT");
+  static const Statement& kAsync = *new Statement("SET LOCAL synchronous_commit TO off");
+  static const Statement& kCommit = *new Statement("COMMIT");
   std::vector<Outcome> outcomes;
   std::copy_if(outcomes_.begin(), outcomes_.end(), std::back_inserter(outcomes),
                [](const Outcome& outcome) { return !outcome.untouched; });
@@ -142,7 +142,7 @@ SettleReport TransactionClaim::Missing(const Rows& touched) const {
 
 Result<std::vector<std::uint32_t>> TransactionClaim::Extend(std::chrono::milliseconds,
                                                             Deadline deadline) {
-  static const Statement kStillHere("SELECT 1");
+  static const Statement& kStillHere = *new Statement("SELECT 1");
   if (open_ && connection_->Healthy() &&
       connection_->Execute(kStillHere, Params(), deadline, session_).ok()) {
     return std::vector<std::uint32_t>{};

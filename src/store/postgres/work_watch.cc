@@ -104,7 +104,7 @@ Status NotArriving(std::string_view reason) {
 // Sends a notification from a second connection and waits until `listener` has it.
 Status SelfTest(const std::shared_ptr<const Address>& address, Connection& listener,
                 const std::string& channel, Deadline deadline) {
-  static const Statement kNotify(sql::postgres::kNotify);
+  static const Statement& kNotify = *new Statement(sql::postgres::kNotify);
   const std::string proof = base::StrCat("self-test ", base::RandomBits());
   Connection sender(address, Plans::kFresh);
   Params params;
