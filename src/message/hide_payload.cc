@@ -20,20 +20,27 @@ constexpr std::string_view kReplacement = "[payload]";
 constexpr std::string_view kCutMark = "…";  // of base::Truncate
 
 void ReplaceWhole(std::string& text, std::string_view payload) {
+  std::string out;
+  std::size_t copied = 0;
   for (std::size_t at = 0; (at = text.find(payload, at)) != std::string::npos;) {
-    text.replace(at, payload.size(), kReplacement);
-    at += kReplacement.size();
+    out.append(text, copied, at - copied);
+    out += kReplacement;
+    copied = at += payload.size();
   }
+  if (copied > 0) text = out.append(text, copied);
 }
 
-// The passage around text[at] and payload[in] that both share.
+// The passage around text[at] and payload[in] that both share, not before text[from].
 struct Passage {
   std::size_t begin;
   std::size_t length;
 };
-Passage Shared(std::string_view text, std::size_t at, std::string_view payload, std::size_t in) {
+Passage Shared(std::string_view text, std::size_t from, std::size_t at, std::string_view payload,
+               std::size_t in) {
   std::size_t before = 0;
-  while (before < at && before < in && text[at - before - 1] == payload[in - before - 1]) ++before;
+  while (from + before < at && before < in && text[at - before - 1] == payload[in - before - 1]) {
+    ++before;
+  }
   std::size_t after = 0;
   while (at + after < text.size() && in + after < payload.size() &&
          text[at + after] == payload[in + after]) {
@@ -48,15 +55,20 @@ void ReplaceQuotes(std::string& text, std::string_view payload) {
   for (std::size_t i = 0; i + kBlockBytes <= payload.size(); i += kBlockBytes) {
     blocks.insert(payload.substr(i, kBlockBytes));
   }
+  std::string out;
+  std::size_t copied = 0;
   for (std::size_t at = 0; at + kBlockBytes <= text.size(); ++at) {
     const auto block = blocks.find(std::string_view(text).substr(at, kBlockBytes));
     if (block == blocks.end()) continue;
     const auto in = static_cast<std::size_t>(block->data() - payload.data());
-    const Passage passage = Shared(text, at, payload, in);
+    const Passage passage = Shared(text, copied, at, payload, in);
     if (passage.length < kQuoteBytesMin) continue;
-    text.replace(passage.begin, passage.length, kReplacement);
-    at = passage.begin + kReplacement.size() - 1;
+    out.append(text, copied, passage.begin - copied);
+    out += kReplacement;
+    copied = passage.begin + passage.length;
+    at = copied - 1;
   }
+  if (copied > 0) text = out.append(text, copied);
 }
 
 // The beginning of the payload at the end of a text that was cut there.
