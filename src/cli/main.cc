@@ -7,10 +7,12 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/detached_thread.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -83,6 +85,14 @@ int Run(std::span<const char* const> arguments) {
   return Report(action());
 }
 
+// Exit handlers tear down what libraries share. A thread that hangs in one must not find it gone.
+int End(int exit_code) {
+  if (base::DetachedThreads::running() == 0) return exit_code;
+  std::cout.flush();
+  std::fflush(nullptr);
+  _exit(exit_code);
+}
+
 }  // namespace
 }  // namespace outbox::cli
 
@@ -91,9 +101,9 @@ int main(int argc, char** argv) {
   // A reader that went away is an error of the write that finds out, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return outbox::cli::Run(std::span<const char* const>(argv + 1, argv + argc));
+    return outbox::cli::End(outbox::cli::Run(std::span<const char* const>(argv + 1, argv + argc)));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "outboxd: %s\n", outbox::base::CleanError(error.what(), 4096).c_str());
-    return outbox::cli::kFailed;
+    return outbox::cli::End(outbox::cli::kFailed);
   }
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/detached_thread.h"
 #include "base/failpoint.h"
 #include "base/text.h"
 #include "relay/error_text.h"
@@ -246,6 +247,7 @@ void Engine::LeaveBehind(const Slice& slice) {
                    [&](const Publisher& publisher) { return publisher.slice == slice.number; });
   OUTBOX_CHECK(found != publishers_.end());
   found->thread.detach();
+  base::DetachedThreads::Add();
   publishers_.erase(found);
   ++left_behind_;
   ReplacePublishers();
@@ -280,6 +282,8 @@ void Engine::RunPublisher(Publisher& self) {
     if (!core_.OnPublished(now, *slice, results, reached)) {
       // Left behind meanwhile: a replacement runs in our place, and `self` is gone.
       --left_behind_;
+      lock.unlock();
+      base::DetachedThreads::Remove();
       return;
     }
     settler_wake_.notify_one();

@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/detached_thread.h"
 #include "base/text.h"
 #include "relay/engine.h"
 #include "relay/relay_id.h"
@@ -37,7 +38,7 @@ class EngineRelay final : public Relay {
     (void)engine_->Stop();
     if (!engine_->IsOwnThread()) return;
     // Somebody has to wait for the threads, and it can not be one of them.
-    std::thread([engine = engine_] { (void)engine->Stop(); }).detach();
+    base::Detach([engine = engine_] { (void)engine->Stop(); });
   }
 
   Status Stop() override { return engine_->Stop(); }

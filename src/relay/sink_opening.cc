@@ -3,9 +3,9 @@
 #include <exception>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "base/detached_thread.h"
 #include "base/text.h"
 
 namespace outbox::relay {
@@ -30,12 +30,12 @@ SinkOpening::SinkOpening(std::shared_ptr<Sink> sink, Deadline deadline) : deadli
   std::promise<Status> promise;
   result_ = promise.get_future().share();
   try {
-    std::thread([sink = std::move(sink), deadline, promise = std::move(promise)]() mutable {
+    base::Detach([sink = std::move(sink), deadline, promise = std::move(promise)]() mutable {
       Status status = OpenNow(*sink, deadline);
       // The last of the sink may go here, but not after somebody knows of the end.
       sink.reset();
       promise.set_value(std::move(status));
-    }).detach();
+    });
   } catch (const std::system_error& error) {
     std::promise<Status> failed;
     result_ = failed.get_future().share();

@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/detached_thread.h"
 #include "base/text.h"
 
 namespace outbox::sink {
@@ -96,7 +97,12 @@ void Client::Close(Deadline deadline) noexcept {
   for (const Running& running : loops) running.loop->Stop();
   for (Running& running : loops) {
     // One that does not end is left behind; it keeps alive what it uses.
-    running.loop->WaitEnded(deadline) ? running.thread.join() : running.thread.detach();
+    if (running.loop->WaitEnded(deadline)) {
+      running.thread.join();
+      continue;
+    }
+    running.thread.detach();
+    base::DetachedThreads::Add();  // for good: nobody hears of its end
   }
 }
 

@@ -1,7 +1,8 @@
 #include "sink/kafka/producer_burial.h"
 
 #include <system_error>
-#include <thread>
+
+#include "base/detached_thread.h"
 
 namespace outbox::sink {
 
@@ -22,7 +23,7 @@ void ProducerBurial::Bury(Producer* producer) noexcept {
     self->changed_.notify_all();
   };
   try {
-    std::thread(end).detach();
+    base::Detach(end);
   } catch (const std::system_error&) {
     end();
   }

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "base/detached_thread.h"
 #include "base/text.h"
 
 namespace outbox::sink {
@@ -91,13 +91,13 @@ Result<std::shared_ptr<NatsConnection>> NatsConnector::Try(const Endpoint& endpo
   const auto attempt = std::make_shared<Attempt>();
   try {
     ++attempts_under_way;
-    std::thread([made = std::shared_ptr(attempt), options = std::shared_ptr(options_), endpoint,
-                 address, deadline]() mutable {
+    base::Detach([made = std::shared_ptr(attempt), options = std::shared_ptr(options_), endpoint,
+                  address, deadline]() mutable {
       made->Run(*options, endpoint, address, deadline);
       made.reset();
       options.reset();
       --attempts_under_way;
-    }).detach();
+    });
   } catch (const std::system_error& error) {
     --attempts_under_way;
     return Status::SinkDown(StrCat("nats ", endpoint.ToString(), ": ", error.what()));

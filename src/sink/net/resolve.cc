@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <system_error>
-#include <thread>
 
+#include "base/detached_thread.h"
 #include "base/handle.h"
 #include "base/text.h"
 
@@ -65,13 +65,13 @@ Result<std::vector<Address>> Resolve(const Endpoint& endpoint, Deadline deadline
   }
   const auto pending = std::make_shared<Pending>();
   try {
-    std::thread([pending, host = endpoint.host, port] {
+    base::Detach([pending, host = endpoint.host, port] {
       Lookup lookup = LookUp(host, port, 0);
       const std::lock_guard lock(pending->mutex);
       pending->lookup = std::move(lookup);
       pending->done = true;
       pending->done_changed.notify_all();
-    }).detach();
+    });
   } catch (const std::system_error& error) {
     return Status::SinkDown(StrCat("resolving ", endpoint.host, ": ", error.what()));
   }

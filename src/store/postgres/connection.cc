@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/detached_thread.h"
 #include "base/failpoint.h"
 #include "base/text.h"
 #include "sql/postgres.h"
@@ -351,10 +352,10 @@ void Connection::CancelAndClose() {
   // PQcancel connects anew and blocks; a deadline that has passed leaves no time for that. Without
   // the request the server would finish the statement for nobody.
   if (CancelHandle cancel{PQgetCancel(handle_.get())}) {
-    std::thread([owned = std::move(cancel)] {
+    base::Detach([owned = std::move(cancel)] {
       char ignored[256];
       PQcancel(owned.get(), ignored, sizeof ignored);
-    }).detach();
+    });
   }
   Close();
 }
