@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/printable.h"
+
 namespace outbox {
 
 std::string_view ToString(Code code) noexcept {
@@ -44,7 +46,7 @@ std::string Status::ToString() const {
 
 void AbortOnMissingValue(const Status& status) noexcept {
   std::fprintf(stderr, "outbox: a failed Result was read without being checked: %s\n",
-               status.message().c_str());
+               base::Harmless(status.message()).c_str());
   std::abort();
 }
 

@@ -200,8 +200,10 @@ TEST_P(Secrets, OfSinksStayOutOfTheLogAndTheApi) {
   for (const char* path : {"/api/v1/operator/relays", "/api/v1/operator/config", "/readyz",
                            "/metrics", "/openapi.json"}) {
     service::TestClient client(port);
-    const service::TestReply reply = client.Get(path);
-    EXPECT_LT(reply.status, 600) << path;
+    client.Send(StrCat("GET ", path, " HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    const service::TestReply reply = client.Read();
+    // Whether it is ready is not the question.
+    EXPECT_TRUE(reply.status == 200 || reply.status == 503) << path << ": " << reply.body;
     ExpectClean(reply.body, path);
     if (std::string_view(path).ends_with("config")) {
       EXPECT_NE(reply.body.find("outbox.bearer=***"), std::string::npos) << reply.body;

@@ -1,7 +1,11 @@
 // A server that repeats what it was sent: nothing of it may come out again.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <future>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "relay/engine.h"
@@ -73,6 +77,46 @@ TEST_P(HttpEcho, NoPayloadReachesLogsPausesOrLastErrors) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Answers, HttpEcho, ::testing::Values(400, 401, 500));
+
+// The first request is held until the second has been answered with what was in the first.
+TEST(HttpExcerpts, RepeatNoOtherRequestInFlight) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string first;
+  bool answered = false;
+  const auto server = HttpServer::Start({.handler = [&](const HttpServer::Request& request) {
+    std::unique_lock lock(mutex);
+    if (request.headers.at("outbox-seq") == "1") {
+      first = request.body;
+      changed.notify_all();
+      changed.wait_for(lock, outbox::testing::kPatience, [&] { return answered; });
+      return HttpServer::Reply{};
+    }
+    changed.wait_for(lock, outbox::testing::kPatience, [&] { return !first.empty(); });
+    return HttpServer::Reply{.status = 422, .body = "I have " + first + " already"};
+  }});
+  ASSERT_NE(server, nullptr);
+  const auto sink =
+      SinkAt(base::StrCat(server->url(), "/?outbox.allow=127.0.0.0/8&outbox.excerpt=1024&",
+                          "outbox.body=plain&outbox.timeout=1m"));
+  std::vector<Message> messages = SomeMessages(2);
+  messages[0].payload = R"({"name":"CANARY of one tenant"})";
+  messages[1].payload = R"({"name":"another"})";
+  const auto publish = [&](std::size_t i) {
+    return std::async(std::launch::async, [&, i] { return PublishAll(*sink, {messages[i]})[0]; });
+  };
+  auto held = publish(0);
+  const Status refused = publish(1).get();
+  {
+    const std::lock_guard lock(mutex);
+    answered = true;
+  }
+  changed.notify_all();
+  EXPECT_OK(held.get());
+  EXPECT_THAT(refused.message(), HasSubstr("answered 422"));
+  EXPECT_THAT(refused.message(), HasSubstr("[the answer repeats what was sent]"));
+  EXPECT_THAT(refused.message(), Not(HasSubstr("CANARY")));
+}
 
 TEST(HttpSecrets, StayHiddenWhereverTheAnswerIsCut) {
   const auto server = HttpServer::Start({.handler = [](const HttpServer::Request& request) {
