@@ -97,6 +97,8 @@ Status StopService(service::Service& service, const StopSignals& signals) {
 }
 
 Status Run(const ServeFlags& options) {
+  // First: it must not end what has only just been started.
+  const HangUpSignal hang_up;
   config::Sources sources{.environment = config::ProcessEnvironment(), .by_variables = true};
   if (!options.file.empty()) sources.file = options.file;
   const auto set = [&](const char* key, const std::string& text, const char* flag) {
@@ -110,7 +112,6 @@ Status Run(const ServeFlags& options) {
   const config::Config& config = checked.config;
 
   const StopSignals signals;
-  const HangUpSignal hang_up;
   const auto logger = std::make_shared<log::Logger>(config.settings.log);
   const auto board = std::make_shared<service::RelayBoard>();
   const auto relay_switch = std::make_shared<service::RelaySwitch>();

@@ -177,6 +177,25 @@ TEST_P(OperatorApiSuite, TheAuditHasPagesAndKnowsWhoRepairedOneMessage) {
   ExpectRefused(400, "limit", Get("/api/v1/operator/audit?limit=501", OperatorToken()));
 }
 
+TEST_P(OperatorApiSuite, AnOperatorWhoActsForATenantIsAudited) {
+  StartService();
+  const Uuid id = Make(Made::kDead, orders_, kAnn);
+  const std::string message = base::StrCat(Messages(orders_), "/", id.ToString());
+  const std::string for_ann = "?tenant=" + kAnn.ToString();
+  const std::string for_bob = "?tenant=" + kBob.ToString();
+  EXPECT_EQ(Call("POST", message + "/retry" + for_bob, OperatorToken()).status, 404);
+  EXPECT_EQ(Call("DELETE", message + for_bob, OperatorToken()).status, 404);
+  EXPECT_TRUE(AuditRecords().empty()) << "nothing was done";
+  EXPECT_EQ(Call("POST", message + "/retry" + for_ann, OperatorToken()).status, 200);
+  EXPECT_EQ(Call("DELETE", message + for_ann, OperatorToken()).status, 204);
+  const Json records = AuditRecords();
+  ASSERT_EQ(records.size(), 2u);
+  for (const Json& record : records) {
+    EXPECT_EQ(record.at("actor"), "olga");
+    EXPECT_EQ(record.at("filter"), Json({{"id", id.ToString()}}));
+  }
+}
+
 TEST_P(OperatorApiSuite, ListsTheRelaysOfOtherProcesses) {
   StartService();
   const auto control = backend_->OpenControl();
