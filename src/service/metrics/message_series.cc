@@ -7,6 +7,9 @@
 namespace outbox::service {
 namespace {
 
+// Between a table and a topic; no label has it.
+constexpr char kPlaceSeparator = '\n';
+
 // One Publish call: a millisecond to the usual dispatch timeout.
 const prometheus::Histogram::BucketBoundaries& LatencyBuckets() {
   static const auto& kBuckets = *new prometheus::Histogram::BucketBoundaries{
@@ -130,7 +133,8 @@ MessageSeries::Table& MessageSeries::TableOf(std::string_view table) {
 }
 
 MessageSeries::Topic& MessageSeries::TopicOf(Table& table, std::string_view topic) {
-  const TopicLabels::Place place = topic_labels_.Admit(topic, clock_());
+  place_.assign(table.label).append(1, kPlaceSeparator).append(topic);
+  const TopicLabels::Place place = topic_labels_.Admit(place_, clock_());
   if (place.lost_by) Forget(*place.lost_by);
   if (!place.admitted) return table.other;
   if (const auto found = table.topics.find(topic); found != table.topics.end()) {
@@ -156,9 +160,11 @@ void MessageSeries::AddDispatch(const Table& table, Topic& topic) {
   }
 }
 
-void MessageSeries::Forget(const std::string& topic) {
+void MessageSeries::Forget(std::string_view place) {
+  const std::size_t end = place.find(kPlaceSeparator);
   for (auto& [name, table] : tables_) {
-    const auto found = table.topics.find(topic);
+    if (table.label != place.substr(0, end)) continue;
+    const auto found = table.topics.find(place.substr(end + 1));
     if (found == table.topics.end()) continue;
     const Topic& series = found->second;
     RemoveFrom(enqueue_total_, series.enqueued);

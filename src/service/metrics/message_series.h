@@ -86,7 +86,7 @@ class MessageSeries {
   Topic& TopicOf(Table& table, std::string_view topic);
   // So that rates see the first failure and the first dead one, they begin at 0.
   void AddDispatch(const Table& table, Topic& topic);
-  void Forget(const std::string& topic);
+  void Forget(std::string_view place);
 
   prometheus::Family<prometheus::Counter>& enqueue_total_;
   prometheus::Family<prometheus::Counter>& dispatch_total_;
@@ -98,7 +98,8 @@ class MessageSeries {
 
   const Clock clock_;
   std::mutex mutex_;
-  TopicLabels topic_labels_;  // guarded by mutex_
+  TopicLabels topic_labels_;  // guarded by mutex_; a place is a topic of a table
+  std::string place_;         // guarded by mutex_; kept for its memory
   TextMap<Table> tables_;     // guarded by mutex_; as many as there are outbox tables
 };
 

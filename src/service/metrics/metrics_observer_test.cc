@@ -137,7 +137,7 @@ TEST(MetricsObserver, DuplicatesAreNotEnqueued) {
 }
 
 TEST(MetricsObserver, TopicsBeyondTheLimitShareALabel) {
-  MetricsObserver metrics({.topics_max = 2});
+  MetricsObserver metrics({.topics_max = 4});
   for (const auto* topic : {"a", "b", "c", "d", "a", "c"}) {
     metrics.OnPublished(MessageOf(kOrders, topic), Status::Ok(), 1ms);
     metrics.OnEnqueued("public.bills_outbox", topic, false);
@@ -193,6 +193,28 @@ TEST(MetricsObserver, AHundredThousandTopicsDoNotGrowTheScrape) {
   EXPECT_EQ(scrape.All("outbox_dead_total").size(), 201U);
   EXPECT_THAT(scrape.Find("outbox_dispatch_total", Dispatched("other", "success")),
               Optional(99'800));
+}
+
+// Whoever may write to many tables could otherwise have each topic counted in each of them.
+TEST(MetricsObserver, ManyTopicsInManyTablesDoNotMultiplyTheScrape) {
+  constexpr std::size_t kTables = 100;
+  MetricsObserver metrics;
+  for (int topic = 0; topic < 300; ++topic) {
+    for (std::size_t table = 0; table < kTables; ++table) {
+      const Message message =
+          MessageOf("public.outbox_" + std::to_string(table), "topic-" + std::to_string(topic));
+      metrics.OnPublished(message, Status::Ok(), 1ms);
+    }
+  }
+  const Scrape scrape = ScrapeOf(metrics);
+  EXPECT_EQ(scrape.All("outbox_dead_total").size(), 200 + kTables);
+  double total = 0;
+  for (const auto& [labels, count] : scrape.All("outbox_dispatch_total")) total += count;
+  EXPECT_EQ(total, 300 * kTables);
+  const std::string text = metrics.Exposition();
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  std::printf("lines=%td bytes=%zu\n", lines, text.size());
+  EXPECT_LT(lines, 100 * static_cast<std::ptrdiff_t>(200 + kTables));
 }
 
 TEST(MetricsObserver, TopicsThatAreNotTextDoNotSpoilTheScrape) {
