@@ -304,7 +304,7 @@ void AddEnqueue(CLI::App& app, Action& action) {
   AddDatabaseFlag(*command, options->database);
   AddTableFlag(*command, options->table, "Outbox table")->required();
   command->add_option("--topics", options->topics, "Rule for topics: strict or relaxed")
-      ->check(CLI::IsMember({"strict", "relaxed"}));
+      ->check(OneOf({"strict", "relaxed"}));
   command->add_flag("--skip-invalid", options->skip_invalid,
                     "Enqueue the good lines of the input and report the bad ones");
   AddJsonFlag(*command, options->json);

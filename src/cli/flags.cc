@@ -1,10 +1,26 @@
 #include "cli/flags.h"
 
+#include <algorithm>
 #include <iostream>
+#include <utility>
+
+#include "base/text.h"
 
 #include "cli/terminal.h"
 
 namespace outbox::cli {
+
+CLI::Validator OneOf(std::vector<std::string> words) {
+  std::string description = base::StrCat("{", base::Join(words, ","), "}");
+  return CLI::Validator(
+      [words = std::move(words)](std::string& text) -> std::string {
+        if (std::ranges::find(words, text) != words.end()) return "";
+        const std::string_view nearest = base::Nearest(text, words);
+        return base::StrCat("'", text, "' is not one of ", base::Join(words, ", "),
+                            nearest.empty() ? "" : base::StrCat("; did you mean ", nearest, "?"));
+      },
+      std::move(description));
+}
 
 void AddDatabaseFlag(CLI::App& command, std::string& database) {
   command.add_option("--db", database, "Database: postgres://…, a libpq DSN, or sqlite:PATH")

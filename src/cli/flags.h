@@ -3,8 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace outbox::cli {
+
+// The heading of flags that are keys of the configuration.
+inline constexpr const char* kSettingsGroup = "Settings";
+
+// Takes one of a few words; the error lists them, and names the one that was probably meant.
+CLI::Validator OneOf(std::vector<std::string> words);
 
 // --db, or OUTBOX_DB. A --db before the command arrives here too (cli/arguments.h).
 void AddDatabaseFlag(CLI::App& command, std::string& database);

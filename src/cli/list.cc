@@ -143,7 +143,7 @@ void AddList(CLI::App& app, Action& action) {
   command
       ->add_option("--status", options->status,
                    "Only this status; failed: pending, with attempts behind it; all: of a tenant")
-      ->check(CLI::IsMember({"pending", "failed", "processing", "delivered", "dead", "all"}));
+      ->check(OneOf({"pending", "failed", "processing", "delivered", "dead", "all"}));
   command->add_option("--topic", options->filter.topic,
                       "Only this topic, or a pattern such as shop.#");
   command->add_option("--key", options->filter.key, "Only this key");

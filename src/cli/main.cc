@@ -72,6 +72,7 @@ int Run(std::span<const char* const> arguments) {
   if (!words.empty() && IsUnknownCommand(words.front())) {
     return Report(UnknownCommand(words.front()));
   }
+  if (const Status known = CheckHelp(app, words); !known.ok()) return Report(known);
   try {
     // CLI11 takes them from the back.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -82,6 +83,7 @@ int Run(std::span<const char* const> arguments) {
     }
     return Report(ExplainUsage(app, words, error));
   }
+  if (const Status given = RefuseEmptyFlags(app); !given.ok()) return Report(given);
   return Report(action());
 }
 

@@ -249,14 +249,14 @@ void AddSchemaFlags(const StepCommand& step) {
   CLI::App& command = *step.app;
   MigrateFlags& options = *step.options;
   command.add_option("--topics", options.topics, "The table's rule for topics: strict or relaxed")
-      ->check(CLI::IsMember({"strict", "relaxed"}));
+      ->check(OneOf({"strict", "relaxed"}));
   auto* notify = command.add_flag("--notify", options.notify,
                                   "PostgreSQL: notify listening relays at each commit");
   command.add_flag("--no-notify", options.no_notify, "PostgreSQL: do not")->excludes(notify);
   command
       .add_option("--tenant-isolation", options.tenant_isolation,
                   "PostgreSQL: row level security by tenant: on or off")
-      ->check(CLI::IsMember({"on", "off"}));
+      ->check(OneOf({"on", "off"}));
 }
 
 }  // namespace

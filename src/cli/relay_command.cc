@@ -12,6 +12,7 @@
 #include "cli/checked_config.h"
 #include "cli/commands.h"
 #include "cli/database.h"
+#include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/open_files.h"
 #include "cli/supervisor.h"
@@ -71,7 +72,7 @@ void AddSettingFlags(CLI::App& command, config::Layer& settings) {
     };
     CLI::Option* option = command.add_option_function<std::string>(key.flag(), set, help);
     if (may_stand_alone) option->expected(0, 1);
-    option->type_name(std::string(key.type))->group("Settings");
+    option->type_name(std::string(key.type))->group(kSettingsGroup);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flags.h"
 
 namespace outbox::cli {
 namespace {
@@ -132,7 +133,39 @@ Status ExplainUsage(const CLI::App& app, std::span<const std::string> arguments,
   if (const auto* conversion = dynamic_cast<const CLI::ConversionError*>(&error)) {
     return NotUnderstood(chosen, NotANumber(*conversion), "");
   }
+  const std::vector<std::string> commands = CommandsOf(*chosen.command);
+  if (!commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    return NotUnderstood(
+        chosen, StrCat(chosen.name(), " needs a command: ", base::Join(commands, ", ")), "");
+  }
   return NotUnderstood(chosen, error.what(), "");
+}
+
+Status RefuseEmptyFlags(const CLI::App& app) {
+  for (const CLI::Option* option : ChosenCommand(app).command->get_options()) {
+    // Settings have types, of which some know an empty value.
+    if (option->count() == 0 || option->get_group() == kSettingsGroup) continue;
+    if (std::ranges::none_of(option->results(), &std::string::empty)) continue;
+    return Status::Invalid(StrCat(option->get_name(), ": is empty"))
+        .WithHint(StrCat("leave ", option->get_name(), " out, or give it a value"));
+  }
+  return Status::Ok();
+}
+
+Status CheckHelp(const CLI::App& app, std::span<const std::string> arguments) {
+  if (arguments.empty() || arguments.back() != "--help") return Status::Ok();
+  Chosen chosen{&app, app.get_name()};
+  for (const std::string& word : arguments) {
+    if (IsFlag(word)) break;
+    const std::vector<std::string> commands = CommandsOf(*chosen.command);
+    if (commands.empty()) break;
+    if (std::ranges::find(commands, word) == commands.end()) {
+      const std::vector<std::string> words{word};
+      return chosen.command == &app ? UnknownCommand(word) : Unexpected(app, chosen, words);
+    }
+    chosen = {chosen.command->get_subcommand(word), StrCat(chosen.words, " ", word)};
+  }
+  return Status::Ok();
 }
 
 Status UnknownCommand(std::string_view word) {

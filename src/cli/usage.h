@@ -15,6 +15,12 @@ namespace outbox::cli {
 Status ExplainUsage(const CLI::App& app, std::span<const std::string> arguments,
                     const CLI::ParseError& error);
 
+// The same for flags without a value: `--topic "$UNSET"` is not meant to be no --topic at all.
+Status RefuseEmptyFlags(const CLI::App& app);
+
+// The same for help on a command that there is not. Ok where no help is asked for.
+Status CheckHelp(const CLI::App& app, std::span<const std::string> arguments);
+
 // The same for a word that is no command.
 Status UnknownCommand(std::string_view word);
 

@@ -34,7 +34,9 @@ Status ReadWord(std::string_view text, const std::array<std::pair<std::string_vi
     }
     known.emplace_back(word);
   }
-  return Status::Invalid(StrCat("'", text, "' is not one of ", base::Join(known, ", ")));
+  const std::string_view nearest = base::Nearest(text, known);
+  return Status::Invalid(StrCat("'", text, "' is not one of ", base::Join(known, ", ")))
+      .WithHint(nearest.empty() ? "" : StrCat("did you mean ", nearest, "?"));
 }
 
 template <typename T, std::size_t N>

@@ -170,7 +170,8 @@ TEST_F(CliTest, RefusesUnknownCommandsAndFlags) {
                 "did you mean up? outboxd migrate --help");
   ExpectFailure({"stats", "this", "that"}, kUsage, "outboxd: stats does not take: this that");
   ExpectFailure({"migrate", "up"}, kUsage, "--table is required", "outboxd migrate up --help");
-  ExpectFailure({}, kUsage, "subcommand is required");
+  ExpectFailure({}, kUsage, "outboxd needs a command: serve, relay", "outboxd --help");
+  ExpectFailure({"migrate"}, kUsage, "migrate needs a command: up, down, status, print");
 }
 
 TEST_F(CliTest, KnowsWhoWantsToReplay) {
@@ -210,14 +211,19 @@ TEST_F(CliTest, SaysThatAFlagBelongsBehindTheCommand) {
 TEST_F(CliTest, OutputThatCanNotBeWrittenIsAFailure) {
   MigrateUp();
   for (int i = 0; i < 30; ++i) Enqueue();
+  std::ofstream(File("one.toml")) << "[[table]]\nname = \"orders_outbox\"\nsink = \"null:\"\n";
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"list"},
            {"list", "--json"},
+           {"list", "--jsonl"},
            {"stats"},
            {"stats", "--json"},
+           {"stats", "--jsonl"},
            {"relays"},
            {"relays", "--json"},
-           {"config"},
+           {"migrate", "status", "--jsonl"},
+           {"sink", "test", "null:", "--jsonl"},
+           {"config", "--config", File("one.toml")},
            {"migrate", "print", "--table", "orders_outbox"},
            {"enqueue", "--table", "orders_outbox", "--topic", kTopic, "--payload", "{}"},
            {"version"},

@@ -22,6 +22,7 @@ CREATE OR REPLACE FUNCTION outbox.quoted_table(table_name text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   full_name text := CASE WHEN strpos(table_name, '.') > 0 THEN table_name ELSE 'public.' || table_name END;
+  schema_name text := split_part(full_name, '.', 1);
 BEGIN
   IF table_name IS NULL OR full_name !~ '^[a-z_][a-z0-9_]{0,47}\.[a-z_][a-z0-9_]{0,47}$' THEN
     RAISE EXCEPTION 'table_name: % is not a valid table name', coalesce(quote_literal(left(table_name, 80)), 'NULL')
@@ -31,9 +32,13 @@ BEGIN
   IF NOT EXISTS (SELECT FROM outbox.migration AS m WHERE m.table_name = full_name) THEN
     RAISE EXCEPTION 'table_name: % is not an outbox table', full_name
       USING ERRCODE = 'undefined_table',
-            HINT = 'create it: outboxd migrate up --table ' || full_name;
+            HINT = coalesce((SELECT 'outbox tables: ' || string_agg(known.table_name, ', ') || '; to create this one, '
+                             FROM (SELECT DISTINCT m.table_name FROM outbox.migration AS m ORDER BY 1 LIMIT 20) AS known), '')
+              || CASE WHEN to_regnamespace(quote_ident(schema_name)) IS NULL
+                   THEN format('there is no schema %1$s: CREATE SCHEMA %1$s, then ', schema_name) ELSE '' END
+              || 'run: outboxd migrate up --table ' || full_name;
   END IF;
-  RETURN format('%I.%I', split_part(full_name, '.', 1), split_part(full_name, '.', 2));
+  RETURN format('%I.%I', schema_name, split_part(full_name, '.', 2));
 END
 $$;
 

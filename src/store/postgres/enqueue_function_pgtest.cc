@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class EnqueueFunctionTest : public PostgresTest {
@@ -85,6 +86,25 @@ TEST_F(EnqueueFunctionTest, RefusesTablesThatAreNotOurs) {
               HasSubstr("table_name"));
   EXPECT_THAT(sql_->Failure("SELECT outbox.enqueue('people', 'a.b.c.v1', '{}')"),
               HasSubstr("outboxd migrate up --table public.people"));
+}
+
+TEST_F(EnqueueFunctionTest, ATableThatIsNotThereIsToldWhatIsAndWhatIsMissing) {
+  EXPECT_THAT(sql_->Failure("SELECT outbox.enqueue('order_outbox', 'a.b.c.v1', '{}')"),
+              AllOf(StartsWith("42P01"), HasSubstr("outbox tables: public.orders_outbox; "),
+                    HasSubstr("run: outboxd migrate up --table public.order_outbox"),
+                    Not(HasSubstr("no schema"))));
+  for (const char* call :
+       {"SELECT outbox.enqueue('shop.orders_outbox', 'a.b.c.v1', '{}')",
+        "SELECT outbox.enqueue_many('shop.orders_outbox', '[{\"topic\": \"a.b.c.v1\"}]')"}) {
+    EXPECT_THAT(sql_->Failure(call),
+                AllOf(StartsWith("42P01"), HasSubstr("there is no schema shop: CREATE SCHEMA shop, "
+                                                     "then run: outboxd migrate up --table "
+                                                     "shop.orders_outbox")));
+  }
+  sql_->Run("CREATE SCHEMA shop");
+  EXPECT_THAT(sql_->Failure("SELECT outbox.enqueue('shop.orders_outbox', 'a.b.c.v1', '{}')"),
+              Not(HasSubstr("no schema")));
+  sql_->Run("DROP SCHEMA shop");
 }
 
 TEST_F(EnqueueFunctionTest, NamesTheFieldThatIsWrong) {
