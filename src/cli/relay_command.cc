@@ -239,11 +239,11 @@ Status Run(const RelayFlags& options) {
     OUTBOX_ASSIGN_OR_RETURN(until.timeout, ParseSpan("--timeout", options.timeout));
   }
   OUTBOX_ASSIGN_OR_RETURN(const config::Sources sources, MakeSources(options));
+  // Before the first sink is made: its threads must not take signals either.
+  const StopSignals signals;
   OUTBOX_ASSIGN_OR_RETURN(const CheckedConfig checked, CheckConfig(sources, {.service = false}));
   const config::Config& config = checked.config;
   until.reader_gone = WritesToStdout(config);
-
-  const StopSignals signals;
   const auto started = std::chrono::steady_clock::now();
   const auto logger = std::make_shared<log::Logger>(config.settings.log);
   const auto failures = std::make_shared<LastFailures>();

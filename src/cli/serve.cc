@@ -108,10 +108,10 @@ Status Run(const ServeFlags& options) {
   set("database", options.database, "--db");
   set("database_wait", options.database_wait, "--wait-for-db");
   if (options.json) set("log.format", "json", "--json");
+  // Before the first sink is made: its threads must not take signals either.
+  const StopSignals signals;
   OUTBOX_ASSIGN_OR_RETURN(const CheckedConfig checked, CheckConfig(sources));
   const config::Config& config = checked.config;
-
-  const StopSignals signals;
   const auto logger = std::make_shared<log::Logger>(config.settings.log);
   const auto board = std::make_shared<service::RelayBoard>();
   const auto relay_switch = std::make_shared<service::RelaySwitch>();
