@@ -612,7 +612,10 @@ TEST_P(CliOnEveryDatabase, RelayRefusesWhatItCanNotDo) {
   ExpectFailure({"relay", "--table", "orders_outbox", "--sink", "gopher://x"}, kUsage,
                 "unknown sink scheme 'gopher:'", "file:PATH");
   ExpectFailure({"relay", "--table", "orders_outbox"}, kUsage, "has no sink");
-  ExpectFailure({"relay", "--sink", "null:"}, kUsage, "no table to deliver from", "--table");
+  ExpectFailure(
+      {"relay", "--sink", "null:"}, kUsage,
+      "no table to deliver from: add a [[table]] to the file, set OUTBOX_RELAY_TABLES, or "
+      "give relay --table");
   ExpectFailure({"relay", "--route", "orders_outbox"}, kUsage, "--route");
   ExpectFailure(
       {"relay", "--table", "orders_outbox", "--sink", "null:", "--drain", "--timeout", "5"}, kUsage,
