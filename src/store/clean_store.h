@@ -16,10 +16,12 @@ class CleanStore {
   virtual ~CleanStore() = default;
 
   // Deletes up to `limit` rows delivered more than `retention` ago by the database's clock, oldest
-  // first, and returns how many. Pending, processing and dead rows are never touched.
+  // first, and returns how many. Rows with open deliveries to other sinks stay; pending, processing
+  // and dead rows are never touched. A call that finds less than `limit` ends a round: the next one
+  // looks at those again that stayed.
   virtual Result<std::size_t> PurgeDelivered(std::chrono::milliseconds retention, std::size_t limit,
                                              Deadline deadline) = 0;
-  // The same for rows that died more than `retention` ago.
+  // The same for rows that died more than `retention` ago, each call from the start.
   virtual Result<std::size_t> PurgeDead(std::chrono::milliseconds retention, std::size_t limit,
                                         Deadline deadline) = 0;
   // Looks at up to `limit` attempts, from where the last call ended, and deletes those whose

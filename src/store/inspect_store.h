@@ -143,7 +143,8 @@ class InspectStore {
   // also of one that is still under way, or delivered, though a delivery is dead: by its id, and
   // with the dead that a filter takes.
   // Delete: pending or dead rows; DeleteOne also a delivered one, unless deliveries of it to other
-  // sinks are open. Its dedupe key may then be used again.
+  // sinks are open. Its dedupe key may then be used again. A message stays while a lease on one of
+  // its deliveries runs.
   // A row whose lease expired counts as failed, by its id: its relay is gone, or it can not settle
   // it any more. Rows in other states, and rows that somebody holds, are left alone. With an audit
   // (else null) a change is recorded in its own transaction.

@@ -60,6 +60,7 @@ struct MigrationState {
 struct TableSchema {
   bool exists = false;
   bool has_schema = true;  // the schema of its name exists
+  bool has_holds = false;  // an older version's pauses were not moved: see RequireCurrent
   int version = 0;         // 0: no migration applied
   int version_latest = 0;  // the newest this program knows
   std::vector<MigrationState> migrations;

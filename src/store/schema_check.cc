@@ -77,6 +77,12 @@ Status RequireCurrent(const TableSchema& schema, std::string_view table) {
                                                    schema.version_latest, " this program needs"))
         .WithHint(MigrateHint(table));
   }
+  if (schema.has_holds) {
+    return Status::Permanent(Code::kSchema,
+                             "this database has pauses of an older version, which this program "
+                             "would not heed")
+        .WithHint(StrCat(MigrateHint(table), "; it keeps them"));
+  }
   return Status::Ok();
 }
 

@@ -16,8 +16,8 @@ namespace outbox::store {
 // program knows.
 Status RequireOurs(const TableSchema& schema, std::string_view table);
 
-// For who uses it: the same, and kSchema when it is of an older version. A table that does not
-// exist is the caller's to report.
+// For who uses it: the same, and kSchema when it is of an older version, or the database has pauses
+// of one: a relay would run past them. A table that does not exist is the caller's to report.
 Status RequireCurrent(const TableSchema& schema, std::string_view table);
 
 // The version that a printed script leads to; kInvalidArgument when there is no such way.

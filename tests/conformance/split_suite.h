@@ -427,6 +427,96 @@ TEST_P(SplitSuite, ADeliveredMessageWithOpenDeliveriesIsNotDeleted) {
   EXPECT_EQ(outcome(), Outcome::kDone);
 }
 
+// Those that may go stand behind those that may not.
+TEST_P(SplitSuite, ADeliveredMessageWithOpenDeliveriesIsNotPurged) {
+  const auto ids = EnqueueNumbered(4);
+  const auto splitter = OpenSplit({.completion = Completion::kAny});
+  Split(*splitter, ToBoth());
+  Deliver(*OpenFor("rabbit", Completion::kAny));
+  const auto hook = OpenFor("hook", Completion::kAny);
+  const auto leased = Next(*hook, 1);
+  {
+    const auto claim = Next(*hook);
+    ASSERT_THAT(Payloads(claim->messages()), ElementsAre("1", "2", "3"));
+    Settle(*claim, {{.index = 0, .kind = Kind::kReleased},
+                    {.index = 1, .kind = Kind::kDelivered},
+                    {.index = 2, .kind = Kind::kDead, .error = "refused"}});
+  }
+  const auto clean = fixture().backend()->OpenClean(fixture().table(), Soon());
+  ASSERT_OK(clean);
+  const auto purge = [&] { return (*clean)->PurgeDelivered(0ms, 1, Soon()).value(); };
+  for (int gone = 0; gone < 2; ++gone) EXPECT_TRUE(Eventually([&] { return purge() == 1; }));
+  EXPECT_EQ(purge(), 0u);
+  EXPECT_EQ(StatusOf(ids[0]), MessageStatus::kDelivered) << "leased";
+  EXPECT_EQ(StatusOf(ids[1]), MessageStatus::kDelivered) << "pending";
+  EXPECT_FALSE(fixture().Find(ids[2]).has_value());
+  EXPECT_FALSE(fixture().Find(ids[3]).has_value());
+
+  EXPECT_THAT(SettleAll(*leased, Kind::kDelivered), IsEmpty());
+  EXPECT_THAT(Deliver(*OpenFor("hook", Completion::kAny)), ElementsAre("1"));
+  for (int gone = 0; gone < 2; ++gone) EXPECT_TRUE(Eventually([&] { return purge() == 1; }));
+  EXPECT_EQ(purge(), 0u);
+  for (const Uuid& id : ids) EXPECT_FALSE(fixture().Find(id).has_value());
+}
+
+TEST_P(SplitSuite, WithoutRetentionAMessageIsGoneOnceNoDeliveryIsOpen) {
+  const Uuid id = Enqueue(Event());
+  const auto splitter = OpenSplit({.completion = Completion::kAny, .keep_delivered = false});
+  Split(*splitter, ToBoth());
+  EXPECT_THAT(Deliver(*OpenFor("rabbit", Completion::kAny, false)), SizeIs(1));
+  EXPECT_TRUE(fixture().Find(id).has_value()) << "hook is still to get it";
+  EXPECT_THAT(Deliver(*OpenFor("hook", Completion::kAny, false)), SizeIs(1));
+  EXPECT_FALSE(fixture().Find(id).has_value());
+}
+
+// A message is pending, or dead, while a sink is about to get it: another delivery of it was
+// retried, or a relay without routes took it in between.
+TEST_P(SplitSuite, WhatASinkIsAboutToGetIsNotDeleted) {
+  const auto ids = EnqueueNumbered(2);
+  const auto splitter = OpenSplit();
+  Split(*splitter, ToBoth());
+  EXPECT_THAT(Deliver(*OpenFor("hook"), Kind::kDead), SizeIs(2));
+  const auto leased = Next(*OpenFor("rabbit"));
+  ASSERT_THAT(leased->messages(), SizeIs(2));
+  const auto inspect = fixture().backend()->OpenInspect(fixture().table(), Soon());
+  ASSERT_OK(inspect);
+  const store::RepairTarget by_id{.ids = ids};
+  const store::RepairTarget failed{.filter =
+                                       store::RepairFilter{.status = store::ListStatus::kFailed}};
+  const store::RepairTarget dead{.filter = store::RepairFilter{}};
+  EXPECT_EQ((*inspect)->Retry(store::Scope::All(), by_id, false, 10, Soon()).value(), 2u);
+  {
+    const auto claim = Next(*OpenRelay());
+    ASSERT_THAT(claim->messages(), SizeIs(2));
+    Settle(*claim, {{.index = 0, .kind = Kind::kRetry, .error = "failed"},
+                    {.index = 1, .kind = Kind::kDead, .error = "failed"}});
+  }
+  using Outcome = store::RepairResult::Outcome;
+  const auto clean = fixture().backend()->OpenClean(fixture().table(), Soon());
+  ASSERT_OK(clean);
+  const auto one = [&](const Uuid& id) {
+    return (*inspect)->DeleteOne(store::Scope::All(), id, nullptr, Soon()).value().outcome;
+  };
+  const auto many = [&](const store::RepairTarget& target, bool dry_run) {
+    return (*inspect)->Delete(store::Scope::All(), target, dry_run, 10, Soon()).value();
+  };
+  for (const Uuid& id : ids) EXPECT_EQ(one(id), Outcome::kRefused);
+  for (const bool dry_run : {true, false}) {
+    EXPECT_EQ(many(by_id, dry_run), 0u);
+    EXPECT_EQ(many(failed, dry_run), 0u);
+    EXPECT_EQ(many(dead, dry_run), 0u);
+  }
+  std::this_thread::sleep_for(2ms);  // older than no time at all, by a clock of milliseconds
+  EXPECT_EQ((*clean)->PurgeDead(0ms, 10, Soon()).value(), 0u);
+
+  EXPECT_THAT(SettleAll(*leased, Kind::kReleased), IsEmpty());
+  EXPECT_EQ((*clean)->PurgeDead(0ms, 10, Soon()).value(), 0u) << "still to be delivered";
+  EXPECT_EQ(many(by_id, true), 2u);
+  EXPECT_EQ(many(failed, false), 1u);
+  EXPECT_EQ(many(dead, false), 1u);
+  EXPECT_THAT(Next(*OpenFor("rabbit"))->messages(), IsEmpty());
+}
+
 TEST_P(SplitSuite, ADroppedMessageTakesItsDeliveriesAlong) {
   const Uuid id = fixture().Enqueue({Keyed("0"), Keyed("1")}).front();
   const auto splitter = OpenSplit({.unrouted = message::Unrouted::kDrop, .keep_delivered = false});

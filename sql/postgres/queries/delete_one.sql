@@ -1,8 +1,8 @@
--- Deletes one message that nobody is delivering: no lease on it runs, and one that is delivered has no
--- delivery to another sink open. Tells how it was found.
+-- Deletes one message that nobody is delivering: no lease on it or on a delivery of it runs, and one that is
+-- delivered has no delivery to another sink open. Tells how it was found.
 --
 -- $1 id, $2 tenant (null does not limit)
--- Index: NAME_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
+-- Index: NAME_pkey, and NAME_delivery_pkey; then by ctid. Their deliveries: NAME_delivery_pkey;
 -- their attempts: NAME_attempt_message.
 -- No row: there is none. A row that somebody holds is found and not changed.
 WITH found AS (
@@ -11,11 +11,13 @@ WITH found AS (
 ), target AS MATERIALIZED (
   SELECT ctid FROM {{table}} AS m
   WHERE id = $1 AND ($2 IS NULL OR (tenant_id = $2) IS TRUE)
-    AND (status IN ('pending', 'dead')
-      OR (status = 'processing' AND locked_until < now())
-      OR (status = 'delivered' AND NOT EXISTS (
-        SELECT FROM {{delivery}} AS d
-        WHERE d.id = m.id AND d.status IN ('pending', 'processing'))))
+    AND (status IN ('pending', 'dead', 'delivered')
+      OR (status = 'processing' AND locked_until < now()))
+    AND NOT EXISTS (
+      SELECT FROM {{delivery}} AS d
+      WHERE d.id = m.id AND (
+        (d.status = 'processing' AND d.locked_until >= now())
+        OR (m.status = 'delivered' AND d.status IN ('pending', 'processing'))))
   FOR UPDATE SKIP LOCKED
 ), changed AS (
   DELETE FROM {{table}} AS m

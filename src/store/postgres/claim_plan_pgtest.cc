@@ -93,8 +93,17 @@ class ClaimPlanTest : public PostgresTest {
                 HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(Plan(sql::postgres::kSplitLease, "'t', 60000, 5, '{\"(0,1)\"}'"),
                 HasSubstr("Tid Scan on orders_outbox"));
-    EXPECT_THAT(Plan(sql::postgres::kPurgeDelivered, "0, 10"),
-                HasSubstr("Index Scan using orders_outbox_processed"));
+    for (const auto& [query, arguments, index] :
+         {std::tuple{sql::postgres::kPurgeDelivered, "0, 10, '-infinity'", "processed"},
+          std::tuple{sql::postgres::kPurgeDead, "0, 10", "claim"}}) {
+      const std::string purge = Plan(query, arguments);
+      EXPECT_THAT(purge, HasSubstr(base::StrCat("Index Scan using orders_outbox_", index)));
+      EXPECT_THAT(purge, HasSubstr("Index Scan using orders_outbox_delivery_pkey"));
+      EXPECT_THAT(purge, Not(HasSubstr("Join"))) << "which would read all that was delivered";
+      EXPECT_THAT(purge, Not(HasSubstr("hashed SubPlan 1")));
+      EXPECT_THAT(purge, Not(HasSubstr("Sort")));
+      EXPECT_THAT(purge, Not(HasSubstr("Seq Scan")));
+    }
   }
 };
 

@@ -18,23 +18,22 @@ Status PostgresCleanStore::Check(Deadline deadline) {
   return RequireTable(connection_, table_, Access::kRelay, deadline);
 }
 
-Result<std::size_t> PostgresCleanStore::Purge(const Statement& statement,
-                                              std::chrono::milliseconds retention,
-                                              std::size_t limit, Deadline deadline) {
-  Params params;
-  params.Int8(retention.count()).Int8(static_cast<std::int64_t>(limit));
-  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(statement, params, deadline));
-  return static_cast<std::size_t>(rows.Int8(0, 0));
-}
-
 Result<std::size_t> PostgresCleanStore::PurgeDelivered(std::chrono::milliseconds retention,
                                                        std::size_t limit, Deadline deadline) {
-  return Purge(purge_delivered_, retention, limit, deadline);
+  Params params;
+  params.Int8(retention.count()).Int8(static_cast<std::int64_t>(limit)).Time(purged_until_);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(purge_delivered_, params, deadline));
+  const auto count = static_cast<std::size_t>(rows.Int8(0, 0));
+  purged_until_ = count < limit ? Timestamp::min() : rows.Time(0, 1);
+  return count;
 }
 
 Result<std::size_t> PostgresCleanStore::PurgeDead(std::chrono::milliseconds retention,
                                                   std::size_t limit, Deadline deadline) {
-  return Purge(purge_dead_, retention, limit, deadline);
+  Params params;
+  params.Int8(retention.count()).Int8(static_cast<std::int64_t>(limit));
+  OUTBOX_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute(purge_dead_, params, deadline));
+  return static_cast<std::size_t>(rows.Int8(0, 0));
 }
 
 Result<std::size_t> PostgresCleanStore::PurgeAttempts(std::size_t limit, Deadline deadline) {

@@ -26,14 +26,12 @@ class PostgresCleanStore final : public CleanStore {
                                  Deadline deadline) override;
 
  private:
-  Result<std::size_t> Purge(const Statement& statement, std::chrono::milliseconds retention,
-                            std::size_t limit, Deadline deadline);
-
   const message::TableName table_;
   const Statement purge_delivered_;
   const Statement purge_dead_;
   const Statement purge_attempts_;
-  std::int64_t attempts_seen_ = 0;  // seq up to which they were looked at in this round
+  Timestamp purged_until_ = Timestamp::min();  // what was delivered before stays, in this round
+  std::int64_t attempts_seen_ = 0;             // seq up to which they were looked at in this round
   Connection connection_;
 };
 

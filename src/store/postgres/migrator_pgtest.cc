@@ -93,6 +93,27 @@ TEST_F(MigratorTest, PausesOfAnOlderVersionAreKept) {
   EXPECT_EQ(Schema(), before);
 }
 
+TEST_F(MigratorTest, ARelayDoesNotRunPastThePausesOfAnOlderVersion) {
+  const auto open = [&] {
+    return backend_->OpenRelay({.table = kTable, .relay_id = "relay"}, Soon()).error();
+  };
+  EXPECT_OK(open());
+  sql_->Run("ALTER TABLE outbox.pause RENAME TO hold");
+  sql_->Run("ALTER TABLE outbox.hold RENAME COLUMN paused_by TO held_by");
+  sql_->Run("ALTER TABLE outbox.hold RENAME CONSTRAINT pause_pkey TO hold_pkey");
+  sql_->Run(
+      "INSERT INTO outbox.hold (table_name, sink, held_by, reason)"
+      " VALUES ('public.orders_outbox', '', 'olga', 'repair')");
+  sql_->Run("COMMENT ON SCHEMA outbox IS 'outboxd shared objects of before'");
+  const Status refused = open();
+  EXPECT_EQ(refused.code(), Code::kSchema);
+  EXPECT_THAT(refused.message(), HasSubstr("pause"));
+  EXPECT_THAT(refused.hint(), HasSubstr("outboxd migrate up --table public.orders_outbox"));
+  ASSERT_OK(migrator_->Up({.table = kTable}, Soon()));
+  EXPECT_OK(open());
+  EXPECT_EQ(Value("SELECT count(*) FROM outbox.pause"), "1");
+}
+
 // The older version was run once more, or its table is removed by this one.
 TEST_F(MigratorTest, WhatAnOlderVersionCallsAHoldIsNeitherInTheWayNorLeft) {
   const std::string before = Schema();

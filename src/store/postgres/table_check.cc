@@ -40,6 +40,7 @@ Result<TableSchema> ReadTableSchema(Connection& connection, const message::Table
   OUTBOX_ASSIGN_OR_RETURN(const Rows state, connection.Execute(kState, names, deadline));
   schema.exists = state.Bool(0, 0);
   schema.has_schema = state.Bool(0, 2);
+  schema.has_holds = state.Bool(0, 3);
   std::vector<int> applied;
   if (state.Bool(0, 1)) {
     Params display;

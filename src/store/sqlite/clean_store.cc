@@ -1,6 +1,7 @@
 #include "store/sqlite/clean_store.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "outbox/options.h"
@@ -23,12 +24,17 @@ class SqliteCleanStore final : public CleanStore {
 
   Result<std::size_t> PurgeDelivered(std::chrono::milliseconds retention, std::size_t limit,
                                      Deadline deadline) override {
-    return Purge(purge_delivered_, retention, limit, deadline);
+    return Purge(deadline, [&](Connection& on) { return DeleteDelivered(on, retention, limit); });
   }
 
   Result<std::size_t> PurgeDead(std::chrono::milliseconds retention, std::size_t limit,
                                 Deadline deadline) override {
-    return Purge(purge_dead_, retention, limit, deadline);
+    return Purge(deadline, [&](Connection& on) -> Result<std::size_t> {
+      OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(purge_dead_));
+      query.Bind(1, retention.count()).Bind(2, static_cast<std::int64_t>(limit));
+      OUTBOX_ASSIGN_OR_RETURN(const std::int64_t count, query.Run());
+      return static_cast<std::size_t>(count);
+    });
   }
 
   // A trigger deletes attempts with their message: none is left over.
@@ -48,25 +54,39 @@ class SqliteCleanStore final : public CleanStore {
   }
 
  private:
-  Result<std::size_t> Purge(const std::string& sql, std::chrono::milliseconds retention,
-                            std::size_t limit, Deadline deadline) {
+  template <typename Delete>
+  Result<std::size_t> Purge(Deadline deadline, Delete what) {
     return connection_.Use(deadline, [&](Connection& on) -> Result<std::size_t> {
       OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(on));
-      OUTBOX_ASSIGN_OR_RETURN(const std::int64_t count, Delete(on, sql, retention, limit));
+      OUTBOX_ASSIGN_OR_RETURN(const std::size_t count, what(on));
       OUTBOX_RETURN_IF_ERROR(transaction.Commit());
-      return static_cast<std::size_t>(count);
+      return count;
     });
   }
 
-  static Result<std::int64_t> Delete(Connection& connection, const std::string& sql,
-                                     std::chrono::milliseconds retention, std::size_t limit) {
-    OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(sql));
-    return query.Bind(1, retention.count()).Bind(2, static_cast<std::int64_t>(limit)).Run();
+  Result<std::size_t> DeleteDelivered(Connection& on, std::chrono::milliseconds retention,
+                                      std::size_t limit) {
+    OUTBOX_ASSIGN_OR_RETURN(Query query, on.Prepare(purge_delivered_));
+    query.Bind(1, retention.count()).Bind(2, static_cast<std::int64_t>(limit));
+    query.Bind(3, purged_until_);
+    std::size_t count = 0;
+    std::int64_t until = purged_until_;
+    while (true) {
+      OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+      if (!found) break;
+      ++count;
+      until = std::max(until, query.Int(0));
+    }
+    purged_until_ = count < limit ? kStart : until;
+    return count;
   }
+
+  static constexpr std::int64_t kStart = std::numeric_limits<std::int64_t>::min();
 
   std::string table_;
   std::string purge_delivered_;
   std::string purge_dead_;
+  std::int64_t purged_until_ = kStart;  // what comes before stays, in this round
   ConnectionSlot connection_;
 };
 

@@ -78,6 +78,7 @@ Result<std::vector<std::int64_t>> TargetFiltered(Connection& connection,
       Query query, connection.Prepare(Render(table, tenant.empty() ? sql::sqlite::kTargetFiltered
                                                                    : sql::sqlite::kTargetTenant)));
   query.Bind(1, std::string_view(dead ? "dead" : "pending"));
+  query.Bind(10, repair.kind == RepairKind::kDelete ? 1 : 0);
   if (tenant.empty()) {
     query.Bind(2, dead ? kDeadAt : std::numeric_limits<std::int64_t>::min());
     query.Bind(3, dead ? kDeadAt : kDeadAt - 1);

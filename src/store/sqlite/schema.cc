@@ -35,6 +35,7 @@ Result<TableSchema> ReadSchema(Connection& connection, const message::TableName&
     schema.migrations.push_back({migration.number, std::string(migration.name), false});
   }
   OUTBOX_ASSIGN_OR_RETURN(schema.exists, TableExists(connection, table.name()));
+  OUTBOX_ASSIGN_OR_RETURN(schema.has_holds, HasHolds(connection));
   OUTBOX_ASSIGN_OR_RETURN(const bool registry, HasRegistry(connection));
   if (!registry || !schema.exists) return schema;
 

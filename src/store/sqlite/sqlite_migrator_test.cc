@@ -251,6 +251,22 @@ TEST_P(PausesOfBefore, AreKept) {
   EXPECT_EQ(Schema(database), before);
 }
 
+TEST(Migrator, ARelayDoesNotRunPastThePausesOfAnOlderVersion) {
+  TestDatabase database;
+  ASSERT_OK(database.TryOpenRelay());
+  ASSERT_OK(database.Connect()->Execute(
+      "CREATE TABLE outbox_hold (table_name TEXT, sink TEXT, since INTEGER, held_by TEXT,"
+      " reason TEXT, PRIMARY KEY (table_name, sink));"
+      "INSERT INTO outbox_hold VALUES ('orders_outbox', '', 1000, 'olga', 'repair')"));
+  const Status refused = database.TryOpenRelay().error();
+  EXPECT_EQ(refused.code(), Code::kSchema);
+  EXPECT_THAT(refused.message(), HasSubstr("pause"));
+  EXPECT_THAT(refused.hint(), HasSubstr("outboxd migrate up --table orders_outbox"));
+  ASSERT_OK(database.migrator()->Up({.table = TestDatabase::kTable}, Soon()));
+  EXPECT_OK(database.TryOpenRelay());
+  EXPECT_EQ(database.backend().OpenControl()->Pauses(Soon())->size(), 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Migrator, PausesOfBefore, ::testing::Bool(), [](const auto& printed) {
   return printed.param ? "ByAPrintedScript" : "ByUp";
 });
