@@ -1,0 +1,1 @@
+DROP TRIGGER "{{name}}_rules" ON {{table}};
