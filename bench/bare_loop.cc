@@ -81,7 +81,7 @@ class Lane {
     if (plan_.mode == ClaimMode::kLease) params.Text(kToken).Int8(kLeaseMs);
     params.Time(floor_.available_at).Int8(floor_.seq).Int8(static_cast<std::int64_t>(plan_.batch));
     params.Int4(kAttemptsMax).Null().Null().Null();
-    if (plan_.mode == ClaimMode::kLease) params.Bool(false);
+    if (plan_.mode == ClaimMode::kLease) params.Bool(false).Null();
     if (plan_.mode == ClaimMode::kTransaction) params.Int8(kLeaseMs);
     OUTBOX_ASSIGN_OR_RETURN(const PgResult rows, session_.RunBinary("claim", params));
     return ReadBatch(rows.get(), floor_);

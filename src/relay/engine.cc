@@ -181,6 +181,9 @@ void Engine::Claim(const ClaimStep& step) {
   const TimePoint asked = SteadyClock::now();
   auto claim = store_->Next(step.request, ClaimDeadline(options_));
   const TimePoint now = SteadyClock::now();
+  for (const store::RefusedRow& row : store_->TakeRefused()) {
+    observer_->OnStoreError(table_, "claim", row.error, row.retry_in);
+  }
   if (!claim.ok()) {
     Duration wait{};
     std::size_t limit = 0;

@@ -23,6 +23,7 @@
 #include "outbox/message.h"
 #include "outbox/options.h"
 #include "outbox/status.h"
+#include "store/refused_rows.h"
 
 namespace outbox::store {
 
@@ -132,6 +133,10 @@ class RelayStore {
   // found this time; a short one does not prove that nothing is left. After a lost connection the
   // next call reconnects.
   virtual Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) = 0;
+
+  // The rows that Next has left out since the last call, because the database refuses to change
+  // them. They are tried again later.
+  virtual std::vector<RefusedRow> TakeRefused() { return {}; }
 
   // Single-active mode: acquires, confirms or renews the lead of the table. Call before each Next
   // and in good time before the lead ends. A failure changes nothing: a lead that was given lasts

@@ -143,7 +143,8 @@ class BadRows : public OnDialect {
     ResumeRules();
   }
 
-  void Start(const Mode& mode, RelayOptions options = {}) {
+  void Start(const Mode& mode, RelayOptions options = {},
+             std::shared_ptr<RelayObserver> observer = nullptr) {
     options.table = kTable;
     options.claim_mode = mode.claim;
     options.attempt_history = mode.history;
@@ -151,7 +152,7 @@ class BadRows : public OnDialect {
     options.retry.cap = milliseconds(50);
     options.batch_size = 16;
     options.poll_max = milliseconds(20);
-    auto relay = Relay::Start(stage_->url(), options, published_->sink());
+    auto relay = Relay::Start(stage_->url(), options, published_->sink(), std::move(observer));
     ASSERT_OK(relay);
     relay_ = std::move(*relay);
   }
@@ -252,6 +253,92 @@ TEST_P(BadRows, ARowThatRefusesItsOutcomeHoldsUpNoOthers) {
     EXPECT_LE(published_->Of(bad), 20);
     Execute(postgres() ? StrCat("DROP TRIGGER refuse ON ", kTable) : "DROP TRIGGER refuse");
   }
+}
+
+// What a relay says of the database.
+class StoreErrors : public RelayObserver {
+ public:
+  void OnStoreError(std::string_view, std::string_view, const Status& error, Duration) override {
+    const std::lock_guard lock(mutex_);
+    text_ += StrCat(error.message(), " | ", error.hint(), "\n");
+  }
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+// A row that the database refuses to change at all: by lease, it cannot even be claimed.
+TEST_P(BadRows, ARowThatRefusesEveryChangeHoldsUpNoOthers) {
+  for (const Mode& mode : kModes) {
+    SCOPED_TRACE(mode.name);
+    Clear();
+    const auto before = InsertGood(6);
+    const std::string bad = Insert("", "", "'{\"card\": \"4111-1111\"}'");
+    const auto after = InsertGood(kGood);
+    if (postgres()) {
+      Execute(
+          StrCat("CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ "
+                 "BEGIN RAISE EXCEPTION 'not this one: %', old.payload; END $$; "
+                 "CREATE TRIGGER refuse BEFORE UPDATE ON ",
+                 kTable, " FOR EACH ROW WHEN (old.id = '", bad, "') EXECUTE FUNCTION refuse()"));
+    } else {
+      Execute(StrCat("CREATE TRIGGER refuse BEFORE UPDATE ON ", kTable, " WHEN old.id = '", bad,
+                     "' BEGIN SELECT RAISE(ABORT, 'not this one: 4111-1111'); END"));
+    }
+    const auto heard = std::make_shared<StoreErrors>();
+    Start(mode, {}, heard);
+    const auto delivered = static_cast<std::int64_t>(before.size() + after.size());
+    ASSERT_TRUE(WaitFor([&] { return stage_->Count("delivered") == delivered; })) << heard->text();
+    const auto later = InsertGood(10);
+    ASSERT_TRUE(WaitFor([&] { return stage_->Count("delivered") == delivered + 10; }));
+    const bool leases = mode.claim == ClaimMode::kLease || !postgres();
+    if (leases) {
+      for (const auto& some : {before, after, later}) {
+        for (const std::string& id : some) EXPECT_EQ(published_->Of(id), 1) << id;
+      }
+      EXPECT_EQ(published_->Of(bad), 0);
+      EXPECT_THAT(heard->text(), ::testing::HasSubstr(bad));
+      EXPECT_THAT(heard->text(), ::testing::Not(::testing::HasSubstr("4111-1111")));
+    }
+    Execute(postgres() ? StrCat("DROP TRIGGER refuse ON ", kTable) : "DROP TRIGGER refuse");
+    EXPECT_TRUE(WaitFor([&] { return published_->Of(bad) > 0; })) << heard->text();
+    EXPECT_TRUE(WaitFor([&] { return stage_->Count("delivered") == delivered + 11; }));
+    EXPECT_OK(relay_->Stop());
+  }
+}
+
+// So many that they cannot be told one by one: each has its turn, and others go on.
+TEST_P(BadRows, ManyRowsThatRefuseEveryChangeHoldUpNoOthers) {
+  std::vector<std::string> good = InsertGood(5);
+  constexpr int kBad = 60;
+  Execute("CREATE TABLE refused (id " + std::string(postgres() ? "uuid" : "text") + ")");
+  for (int i = 0; i < kBad; ++i) Execute("INSERT INTO refused VALUES ('" + Insert() + "')");
+  for (const std::string& id : InsertGood(kGood)) good.push_back(id);
+  if (postgres()) {
+    Execute(StrCat(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF EXISTS (SELECT FROM refused AS r WHERE r.id = old.id) THEN "
+        "RAISE EXCEPTION 'not this one' USING ERRCODE = 'ZX001'; END IF; RETURN new; END $$; "
+        "CREATE TRIGGER refuse BEFORE UPDATE ON ",
+        kTable, " FOR EACH ROW EXECUTE FUNCTION refuse()"));
+  } else {
+    Execute(StrCat("CREATE TRIGGER refuse BEFORE UPDATE ON ", kTable,
+                   " WHEN old.id IN (SELECT id FROM refused)"
+                   " BEGIN SELECT RAISE(ABORT, 'not this one'); END"));
+  }
+  Start(kModes[0]);
+  const auto count = static_cast<std::int64_t>(good.size());
+  ASSERT_TRUE(WaitFor([&] { return stage_->Count("delivered") == count; }));
+  for (const std::string& id : good) EXPECT_EQ(published_->Of(id), 1) << id;
+  Execute("DELETE FROM refused");
+  EXPECT_TRUE(WaitFor([&] { return stage_->Count("delivered") == count + kBad; }));
+  EXPECT_EQ(published_->Most(), 1);
+  EXPECT_OK(relay_->Stop());
 }
 
 // Two sinks make deliveries, one alone keeps the state in the message's row.

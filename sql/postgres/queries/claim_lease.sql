@@ -7,6 +7,7 @@
 -- $6 attempts_max    null: without end
 -- $7 namespace, $8 topics (regular expressions), $9 tenant: null does not limit
 -- $10 spare          leave messages alone whose lease has run out
+-- $11 aside          seqs of rows that refuse to be leased; null: none
 --
 -- Index: NAME_claim, forward. The second visit goes by ctid and saves an index descent a row. No
 -- indexed column changes (but for the dead), so the update is HOT. (tenant_id = $9) IS TRUE keeps
@@ -45,6 +46,7 @@ WHERE m.ctid = ANY (ARRAY(
     AND ($7::text IS NULL OR namespace = $7)
     AND ($8::text[] IS NULL OR topic ~ ANY ($8))
     AND ($9::uuid IS NULL OR (tenant_id = $9) IS TRUE)
+    AND ($11::bigint[] IS NULL OR seq <> ALL ($11))
   ORDER BY available_at, seq
   LIMIT $5::bigint
   FOR UPDATE SKIP LOCKED))

@@ -8,6 +8,7 @@
 -- $6 attempts_max    null: without end
 -- $7 namespace, $8 topics (regular expressions), $9 tenant: null does not limit
 -- $10 spare          leave messages alone whose lease has run out
+-- $11 aside          seqs of rows that refuse to be leased; null: none
 --
 -- Index, locks, durability: as claim_lease.sql. What was due is compared with what was claimed, since a
 -- row that changed between snapshot and lock is not.
@@ -21,6 +22,7 @@ WITH due AS MATERIALIZED (
     AND ($7::text IS NULL OR namespace = $7)
     AND ($8::text[] IS NULL OR topic ~ ANY ($8))
     AND ($9::uuid IS NULL OR (tenant_id = $9) IS TRUE)
+    AND ($11::bigint[] IS NULL OR seq <> ALL ($11))
   ORDER BY available_at, seq
   LIMIT $5::bigint
   FOR UPDATE SKIP LOCKED

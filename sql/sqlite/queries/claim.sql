@@ -1,6 +1,7 @@
 -- Leases the next due messages: pending ones and those whose lease has expired.
 -- ?1 lease token, ?2 lease in ms, ?3 limit, ?4 namespace or NULL, ?5 tenant or NULL,
--- ?6 whether the store's topic patterns apply (the function knows them).
+-- ?6 whether the store's topic patterns apply (the function knows them),
+-- ?7 seqs of rows that refuse to be leased, as a JSON array, or NULL.
 -- Index: _claim. No column of that index is set, so that leasing rewrites no index entry.
 UPDATE {{table}}
 SET status = 'processing', attempts = max(min(attempts, 2147483646), 0) + 1, locked_by = ?1,
@@ -16,6 +17,7 @@ WHERE seq IN (
     AND (?4 IS NULL OR namespace = ?4)
     AND (?5 IS NULL OR tenant_id = ?5)
     AND (NOT ?6 OR outbox_topic_wanted(topic))
+    AND (?7 IS NULL OR seq NOT IN (SELECT value FROM json_each(?7)))
   ORDER BY available_at, seq
   LIMIT ?3)
 RETURNING seq, id, namespace, topic, event_type, event_version, aggregate_type, aggregate_id, key,

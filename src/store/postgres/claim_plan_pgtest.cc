@@ -30,7 +30,7 @@ class ClaimPlanTest : public PostgresTest {
   void ExpectGoodPlans() {
     const std::string claim = Plan(sql::postgres::kClaimLease,
                                    "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, "
-                                   "'0190b5c0-0000-7000-8000-000000000001', false");
+                                   "'0190b5c0-0000-7000-8000-000000000001', false, NULL");
     EXPECT_THAT(claim, HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(claim, HasSubstr("Index Scan using orders_outbox_claim"));
     EXPECT_THAT(claim, Not(HasSubstr("Sort")));
@@ -40,6 +40,10 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(transaction, HasSubstr("Index Scan using orders_outbox_claim"));
     EXPECT_THAT(transaction, Not(HasSubstr("Sort")));
     EXPECT_THAT(transaction, Not(HasSubstr("Seq Scan")));
+    const std::string first =
+        Plan(sql::postgres::kFirstDue, "'-infinity', 0, NULL, NULL, NULL, false, '{1}'");
+    EXPECT_THAT(first, HasSubstr("Index Scan using orders_outbox_claim"));
+    EXPECT_THAT(first, Not(HasSubstr("Sort")));
     const std::string settle =
         Plan(sql::postgres::kSettle,
              "'{0190b5c0-0000-7000-8000-000000000001}', '{0}', '{0}', '{\"\"}', 't', true");
@@ -47,8 +51,9 @@ class ClaimPlanTest : public PostgresTest {
     EXPECT_THAT(settle, Not(HasSubstr("Seq Scan")));
     EXPECT_THAT(Plan(sql::postgres::kSettleDeliveredKeep, "'{\"(0,1)\"}', '{1}', 't'"),
                 HasSubstr("Tid Scan on orders_outbox"));
-    const std::string noted = Plan(sql::postgres::kClaimLeaseNoted,
-                                   "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, NULL, false");
+    const std::string noted =
+        Plan(sql::postgres::kClaimLeaseNoted,
+             "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, NULL, false, '{1}'");
     EXPECT_THAT(noted, HasSubstr("Tid Scan on orders_outbox"));
     EXPECT_THAT(noted, HasSubstr("Index Scan using orders_outbox_claim"));
     EXPECT_THAT(noted, Not(HasSubstr("Seq Scan")));

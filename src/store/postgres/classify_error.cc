@@ -177,6 +177,13 @@ bool IsStalePlan(const Status& status) noexcept {
   return status.native() == kStalePlan && status.disposition() == Disposition::kRetry;
 }
 
+bool RefusesRow(const Status& status) noexcept {
+  if (status.disposition() != Disposition::kPermanent) return false;
+  // A trigger may raise any state, also one that nobody knows.
+  return status.code() == Code::kInvalidArgument ||
+         (&RuleFor(status.native()) == &kUnknown && !status.native().empty());
+}
+
 bool IsLockFailure(std::string_view sqlstate) noexcept {
   return sqlstate == "55P03" || sqlstate == "40P01";
 }

@@ -27,6 +27,10 @@ bool IsForeignPreparedStatement(std::string_view sqlstate) noexcept;
 // altered. Only a new connection, or a statement of another name, helps.
 bool IsStalePlan(const Status& status) noexcept;
 
+// True when one of the rows that a statement changes may be to blame: a trigger or a check of the
+// user's says no.
+bool RefusesRow(const Status& status) noexcept;
+
 // True when a lock was not to be had: in time, or at all (a deadlock).
 bool IsLockFailure(std::string_view sqlstate) noexcept;
 

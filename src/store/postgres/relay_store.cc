@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "message/validate.h"
 #include "sql/postgres.h"
+#include "store/postgres/classify_error.h"
 #include "store/postgres/fnv.h"
 #include "store/postgres/table_check.h"
 #include "store/postgres/work_watch.h"
@@ -23,6 +24,7 @@ using sql::postgres::kClaimLeaseNoted;
 using sql::postgres::kClaimTransaction;
 using sql::postgres::kDeliveriesDrained;
 using sql::postgres::kDrained;
+using sql::postgres::kFirstDue;
 using std::chrono::milliseconds;
 
 std::string_view ClaimLease(bool deliveries, AttemptHistory history) {
@@ -68,6 +70,7 @@ PostgresRelayStore::PostgresRelayStore(std::shared_ptr<const Address> address,
       topic_regexes_(message::TopicPatternsToRegexes(options.filter.topics)),
       claim_lease_(table_, ClaimLease(!destination_.empty(), options.attempt_history)),
       claim_transaction_(table_, kClaimTransaction),
+      first_due_(table_, kFirstDue),
       bury_(table_, kBuryExhausted),
       drained_(table_, destination_.empty() ? kDrained : kDeliveriesDrained),
       claims_(address_, Plans::kPinned),
@@ -125,13 +128,69 @@ Result<std::unique_ptr<Claim>> PostgresRelayStore::NextLease(const ClaimRequest&
 
 Result<Found> PostgresRelayStore::ClaimMessages(const ClaimRequest& request,
                                                 const std::string& token, Deadline deadline) {
+  OUTBOX_ASSIGN_OR_RETURN(Rows rows, LeaseWilling(request, token, deadline));
+  Found found = ReadClaimed(std::move(rows), table_display_, destination_, 0);
+  Advance(found, refused_.limit());
+  return found;
+}
+
+Result<Rows> PostgresRelayStore::LeaseWilling(const ClaimRequest& request, const std::string& token,
+                                              Deadline deadline) {
+  ClaimRequest part = request;
+  part.limit = refused_.Begin(request.limit);
+  while (true) {
+    Result<Rows> rows = Lease(part, token, deadline);
+    if (rows.ok()) {
+      refused_.OnClaimed();
+      return rows;
+    }
+    if (!RefusesRow(rows.error()) || deadline.passed()) return rows;
+    switch (refused_.OnRefused()) {
+      case RefusedRows::Next::kFail: return rows;
+      case RefusedRows::Next::kSmaller: part.limit = refused_.limit(); break;
+      case RefusedRows::Next::kFindFirst: {
+        const Status found = SetFirstAside(part, rows.error(), deadline);
+        if (found.code() == Code::kNotFound) return rows;
+        OUTBOX_RETURN_IF_ERROR(found);
+        break;
+      }
+      case RefusedRows::Next::kStop: return Rows(nullptr);
+    }
+  }
+}
+
+Result<Rows> PostgresRelayStore::Lease(const ClaimRequest& request, const std::string& token,
+                                       Deadline deadline) {
   Params params = LeaseParams(request, token);
   AddFilter(params);
   params.Bool(request.spare_expired);
-  OUTBOX_ASSIGN_OR_RETURN(Rows rows, claims_.Execute(claim_lease_, params, deadline));
-  Found found = ReadClaimed(std::move(rows), table_display_, destination_, 0);
-  Advance(found, request.limit);
-  return found;
+  AddAside(params);
+  return claims_.Execute(claim_lease_, params, deadline);
+}
+
+void PostgresRelayStore::AddAside(Params& params) const {
+  const auto aside = refused_.Aside(RefusedRows::Clock::now());
+  if (aside.empty()) {
+    params.Null();
+  } else {
+    params.Int8Array(aside);
+  }
+}
+
+Status PostgresRelayStore::SetFirstAside(const ClaimRequest& request, const Status& why,
+                                         Deadline deadline) {
+  const ScanPosition start = floor_.Start(ScanFloor::Clock::now());
+  Params params;
+  params.Time(start.available_at).Int8(start.seq);
+  AddFilter(params);
+  params.Bool(request.spare_expired);
+  AddAside(params);
+  OUTBOX_ASSIGN_OR_RETURN(const Rows first, claims_.Execute(first_due_, params, deadline));
+  if (first.size() == 0) return Status::Permanent(Code::kNotFound, "nothing is due");
+  const std::int64_t seq = first.Int8(0, 0);
+  refused_.SetAside(seq, base::StrCat("message ", first.Id(0, 1).ToString(), " (seq ", seq, ")"),
+                    why, RefusedRows::Clock::now());
+  return Status::Ok();
 }
 
 Result<Found> PostgresRelayStore::LookForDeliveries(const ClaimRequest& request,

@@ -31,6 +31,7 @@ class PostgresRelayStore final : public RelayStore {
 
   RelayStoreTraits traits() const noexcept override;
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
+  std::vector<RefusedRow> TakeRefused() override { return refused_.Take(); }
   Result<Leadership> TryLead(Deadline deadline) override { return leader_.TryLead(deadline); }
   void StopLeading() noexcept override { leader_.Stop(); }
   Result<bool> Drained(Deadline deadline) override;
@@ -39,11 +40,18 @@ class PostgresRelayStore final : public RelayStore {
 
  private:
   void AddFilter(Params& params) const;
+  void AddAside(Params& params) const;
   void Advance(const Found& found, std::size_t limit);
   // The first parameters of the statements that lease.
   Params LeaseParams(const ClaimRequest& request, const std::string& token);
   Result<Found> ClaimMessages(const ClaimRequest& request, const std::string& token,
                               Deadline deadline);
+  // Without those that refuse to be leased.
+  Result<Rows> LeaseWilling(const ClaimRequest& request, const std::string& token,
+                            Deadline deadline);
+  Result<Rows> Lease(const ClaimRequest& request, const std::string& token, Deadline deadline);
+  // Sets the first row aside that is due. kNotFound when there is none.
+  Status SetFirstAside(const ClaimRequest& request, const Status& why, Deadline deadline);
   // Goes on for a while when it meets only deliveries that wait for others of their key.
   Result<Found> LookForDeliveries(const ClaimRequest& request, const std::string& token,
                                   Deadline deadline);
@@ -66,6 +74,7 @@ class PostgresRelayStore final : public RelayStore {
   const std::vector<std::string> topic_regexes_;
   const Statement claim_lease_;
   const Statement claim_transaction_;
+  const Statement first_due_;
   const Statement bury_;
   const Statement drained_;
 
@@ -73,6 +82,7 @@ class PostgresRelayStore final : public RelayStore {
   const std::shared_ptr<SettleLane> settles_;
   const std::shared_ptr<TransactionLanes> lanes_;
   ScanFloor floor_;
+  RefusedRows refused_;
   std::size_t page_ = 0;
   bool keys_turn_ = false;
   // Tells this process's claims from those of an earlier one with the same relay_id.

@@ -298,8 +298,9 @@ TEST_F(IsolationTest, ClaimsAndSettlesStillGoByIndexAndCtid) {
     connection.Run("PREPARE s AS " + Statement(table, query).text);
     return connection.Table("EXPLAIN (COSTS OFF) EXECUTE s (" + arguments + ")");
   };
-  const std::string claim = plan(sql::postgres::kClaimLease,
-                                 "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, NULL, false");
+  const std::string claim =
+      plan(sql::postgres::kClaimLease,
+           "'t', 60000, '-infinity', 0, 100, 5, NULL, NULL, NULL, false, NULL");
   EXPECT_THAT(claim, HasSubstr("Tid Scan on orders_outbox"));
   EXPECT_THAT(claim, HasSubstr("Index Scan using orders_outbox_claim"));
   EXPECT_THAT(claim, HasSubstr("Index Cond"));

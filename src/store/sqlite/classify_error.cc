@@ -106,6 +106,11 @@ Status ClassifyError(int code, std::string_view path, std::string_view detail) {
   return ToStatus(code, MeaningOf(code), path, detail);
 }
 
+bool RefusesRow(const Status& status) {
+  return status.code() == Code::kRejected ||
+         status.native() == base::StrCat("SQLite ", SQLITE_CONSTRAINT_TRIGGER);
+}
+
 Status ClassifyCommitError(int code, std::string_view path, std::string_view detail) {
   Meaning meaning = MeaningOf(code);
   if ((code & 0xff) == SQLITE_IOERR) meaning.disposition = Disposition::kInDoubt;

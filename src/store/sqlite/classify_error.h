@@ -17,4 +17,8 @@ Status ClassifyError(int code, std::string_view path, std::string_view detail);
 // kInDoubt.
 Status ClassifyCommitError(int code, std::string_view path, std::string_view detail);
 
+// True when one of the rows that a statement changes may be to blame: a trigger or a check of the
+// user's says no.
+bool RefusesRow(const Status& status);
+
 }  // namespace outbox::store::sqlite

@@ -31,19 +31,23 @@ Result<std::unique_ptr<Claim>> LeaseStore::Next(const ClaimRequest& request, Dea
 
 Result<Taken> LeaseStore::Take(Connection& connection, const std::string& token,
                                const ClaimRequest& request, Deadline deadline) {
-  const bool deliveries = table()->rows() == LeasedRows::kDeliveries;
-  std::vector<std::int64_t> seqs;
-  if (deliveries) {
-    OUTBOX_ASSIGN_OR_RETURN(seqs,
-                            scan_.Next(connection, *table(), request, settle_->keys, deadline));
-    if (seqs.empty()) return Taken{};
+  const auto commit = [&](auto take) -> Result<Taken> {
+    OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
+    OUTBOX_ASSIGN_OR_RETURN(Taken taken, take());
+    OUTBOX_RETURN_IF_ERROR(transaction.Commit());
+    return taken;
+  };
+  if (table()->rows() == LeasedRows::kMessages) {
+    return TakeWilling(
+        connection, request, deadline,
+        [&](const ClaimRequest& part, std::span<const std::int64_t> aside) {
+          return commit([&] { return table()->Take(connection, token, part, aside); });
+        });
   }
-  OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
-  OUTBOX_ASSIGN_OR_RETURN(Taken taken, deliveries
-                                           ? table()->TakeThese(connection, token, request, seqs)
-                                           : table()->Take(connection, token, request));
-  OUTBOX_RETURN_IF_ERROR(transaction.Commit());
-  return taken;
+  OUTBOX_ASSIGN_OR_RETURN(const auto seqs,
+                          scan_.Next(connection, *table(), request, settle_->keys, deadline));
+  if (seqs.empty()) return Taken{};
+  return commit([&] { return table()->TakeThese(connection, token, request, seqs); });
 }
 
 }  // namespace outbox::store::sqlite

@@ -82,6 +82,7 @@ LeaseTable::LeaseTable(const message::TableName& table, const RelayStoreOptions&
   const bool keep = keep_messages_ || !messages;
   take_ = Render(table, messages ? queries::kClaim : queries::kClaimDelivery);
   take_these_ = Render(table, queries::kSplitLease);
+  first_due_ = Render(table, queries::kFirstDue);
   look_ = Render(table, queries::kDueDeliveries);
   first_ = Render(table, queries::kFirstOfKey);
   due_ = Render(table, messages ? queries::kPeekDue : queries::kPeekDueDelivery);
@@ -114,12 +115,13 @@ Status LeaseTable::Register(Connection& connection) const {
 }
 
 Result<Taken> LeaseTable::Take(Connection& connection, std::string_view token,
-                               const ClaimRequest& request) const {
+                               const ClaimRequest& request,
+                               std::span<const std::int64_t> aside) const {
   if (rows_ == LeasedRows::kDeliveries) {
     OUTBOX_ASSIGN_OR_RETURN(const Looked looked, Look(connection, {.limit = request.limit}));
     return TakeThese(connection, token, request, looked.seqs);
   }
-  OUTBOX_ASSIGN_OR_RETURN(auto rows, TakeMessages(connection, token, request));
+  OUTBOX_ASSIGN_OR_RETURN(auto rows, TakeMessages(connection, token, request, aside));
   return Sort(connection, token, request, std::move(rows));
 }
 
@@ -197,7 +199,9 @@ Result<Taken> LeaseTable::Sort(Connection& connection, std::string_view token,
 
 Result<std::vector<Message>> LeaseTable::TakeMessages(Connection& connection,
                                                       std::string_view token,
-                                                      const ClaimRequest& request) const {
+                                                      const ClaimRequest& request,
+                                                      std::span<const std::int64_t> aside) const {
+  const std::string left_alone = JsonArray(aside);
   OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(take_));
   query.Bind(1, token)
       .Bind(2, request.lease.count())
@@ -205,7 +209,21 @@ Result<std::vector<Message>> LeaseTable::TakeMessages(Connection& connection,
       .Bind(4, filter_.name_space)
       .Bind(6, filter_.topics.empty() ? 0 : 1);
   if (filter_.tenant_id) query.Bind(5, tenant_);
+  if (!aside.empty()) query.Bind(7, left_alone);
   return ReadTaken(query, table_, destination_);
+}
+
+Result<std::optional<LeaseTable::FirstDue>> LeaseTable::FindFirstDue(
+    Connection& connection, std::span<const std::int64_t> aside) const {
+  OUTBOX_CHECK(rows_ == LeasedRows::kMessages);
+  const std::string left_alone = JsonArray(aside);
+  OUTBOX_ASSIGN_OR_RETURN(Query query, connection.Prepare(first_due_));
+  query.Bind(1, filter_.name_space).Bind(3, filter_.topics.empty() ? 0 : 1);
+  if (filter_.tenant_id) query.Bind(2, tenant_);
+  if (!aside.empty()) query.Bind(4, left_alone);
+  OUTBOX_ASSIGN_OR_RETURN(const bool found, query.Step());
+  if (!found) return std::optional<FirstDue>();
+  return std::optional(FirstDue{.seq = query.Int(0), .id = std::string(query.Text(1))});
 }
 
 Result<std::vector<Message>> LeaseTable::TakeDeliveries(

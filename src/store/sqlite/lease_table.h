@@ -69,8 +69,16 @@ class LeaseTable {
   // must not outlive this object.
   Status Register(Connection& connection) const;
 
-  Result<Taken> Take(Connection& connection, std::string_view token,
-                     const ClaimRequest& request) const;
+  // But for the messages with the numbers `aside`.
+  Result<Taken> Take(Connection& connection, std::string_view token, const ClaimRequest& request,
+                     std::span<const std::int64_t> aside = {}) const;
+  // The message that a Take of one would take. kMessages only.
+  struct FirstDue {
+    std::int64_t seq = 0;
+    std::string id;
+  };
+  Result<std::optional<FirstDue>> FindFirstDue(Connection& connection,
+                                               std::span<const std::int64_t> aside) const;
   // Deliveries that can be taken. Needs no transaction; kDeliveries only.
   Result<Looked> Look(Connection& connection, const LookRequest& request) const;
   // The delivery that goes first of those with one key: 0 when there is none.
@@ -105,7 +113,8 @@ class LeaseTable {
 
  private:
   Result<std::vector<Message>> TakeMessages(Connection& connection, std::string_view token,
-                                            const ClaimRequest& request) const;
+                                            const ClaimRequest& request,
+                                            std::span<const std::int64_t> aside) const;
   Result<std::vector<Message>> TakeDeliveries(Connection& connection, std::string_view token,
                                               const ClaimRequest& request,
                                               std::span<const std::int64_t> seqs,
@@ -134,6 +143,7 @@ class LeaseTable {
   std::int64_t last_error_bytes_max_;
 
   std::string take_;
+  std::string first_due_;
   std::string take_these_;
   std::string look_;
   std::string first_;

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "store/sqlite/classify_error.h"
 #include "store/sqlite/work_watch.h"
 
 namespace outbox::store::sqlite {
@@ -27,6 +28,34 @@ Result<bool> RelayStoreBase::Drained(Deadline deadline) {
 Result<std::unique_ptr<Watch>> RelayStoreBase::WatchForWork(std::function<void()> on_work,
                                                             Deadline deadline) {
   return WorkWatch::Start(path_, std::move(on_work), deadline);
+}
+
+Result<Taken> RelayStoreBase::TakeWilling(Connection& connection, const ClaimRequest& request,
+                                          Deadline deadline, const TakeSome& take) {
+  ClaimRequest part = request;
+  part.limit = refused_.Begin(request.limit);
+  while (true) {
+    const auto aside = refused_.Aside(RefusedRows::Clock::now());
+    Result<Taken> taken = take(part, aside);
+    if (taken.ok()) {
+      refused_.OnClaimed();
+      return taken;
+    }
+    if (!RefusesRow(taken.error()) || deadline.passed()) return taken;
+    switch (refused_.OnRefused()) {
+      case RefusedRows::Next::kFail: return taken;
+      case RefusedRows::Next::kSmaller: part.limit = refused_.limit(); break;
+      case RefusedRows::Next::kFindFirst: {
+        OUTBOX_ASSIGN_OR_RETURN(const auto first, table_->FindFirstDue(connection, aside));
+        if (!first) return taken;
+        refused_.SetAside(first->seq,
+                          base::StrCat("message ", first->id, " (seq ", first->seq, ")"),
+                          taken.error(), RefusedRows::Clock::now());
+        break;
+      }
+      case RefusedRows::Next::kStop: return Taken{};
+    }
+  }
 }
 
 Result<bool> RelayStoreBase::WorthClaiming(Deadline deadline) {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "store/relay_store.h"
 #include "store/sqlite/connection_slot.h"
@@ -18,6 +20,7 @@ class RelayStoreBase : public RelayStore {
   RelayStoreBase(std::string path, const RelayStoreOptions& options,
                  std::shared_ptr<const LeaseTable> table);
 
+  std::vector<RefusedRow> TakeRefused() override { return refused_.Take(); }
   Result<Leadership> TryLead(Deadline) override { return leader_.TryAcquire(lease_); }
   void StopLeading() noexcept override { leader_.Release(); }
   Result<bool> Drained(Deadline deadline) override;
@@ -29,6 +32,13 @@ class RelayStoreBase : public RelayStore {
   // idle: a busy relay claims straight away.
   Result<bool> WorthClaiming(Deadline deadline);
   void NoteClaimed(bool found) noexcept { idle_ = !found; }
+
+  // Takes rows, in a transaction of its own, but for the messages with the numbers `aside`.
+  using TakeSome = std::function<Result<Taken>(const ClaimRequest& request,
+                                               std::span<const std::int64_t> aside)>;
+  // Without the messages that refuse to be leased.
+  Result<Taken> TakeWilling(Connection& connection, const ClaimRequest& request, Deadline deadline,
+                            const TakeSome& take);
 
   // Unique among all claims of all relays, also after a restart under the same relay_id.
   std::string NextToken();
@@ -48,6 +58,7 @@ class RelayStoreBase : public RelayStore {
   std::string token_prefix_;
   std::uint64_t tokens_ = 0;
   bool idle_ = false;
+  RefusedRows refused_;
   std::shared_ptr<const LeaseTable> table_;
   ConnectionSlot look_;
   const std::chrono::milliseconds lease_;

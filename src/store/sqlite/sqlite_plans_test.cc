@@ -30,6 +30,7 @@ TEST(Plans, UseTheIndexTheQueryNames) {
   ASSERT_OK(leases.Register(*connection));
   const std::vector<std::pair<std::string_view, std::string>> expected = {
       {sql::sqlite::kClaim, "orders_outbox_claim"},
+      {sql::sqlite::kFirstDue, "orders_outbox_claim"},
       {sql::sqlite::kPeekDue, "orders_outbox_claim"},
       {sql::sqlite::kUndrained, "orders_outbox_claim"},
       {sql::sqlite::kClaimDelivery, "PRIMARY KEY (seq=? AND destination=?)"},

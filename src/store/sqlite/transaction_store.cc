@@ -131,9 +131,14 @@ Result<std::unique_ptr<Claim>> TransactionStore::Next(const ClaimRequest& reques
   if (!worth) return std::unique_ptr<Claim>(std::make_unique<EmptyClaim>());
 
   std::string token = NextToken();
+  std::vector<Message> exhausted;
   OUTBOX_ASSIGN_OR_RETURN(Taken taken, desk_->connection.Use(deadline, [&](Connection& connection) {
-    return Take(connection, token, request);
+    return TakeWilling(connection, request, deadline,
+                       [&](const ClaimRequest& part, std::span<const std::int64_t> aside) {
+                         return Take(connection, token, part, aside, exhausted);
+                       });
   }));
+  taken.exhausted = std::move(exhausted);
   NoteClaimed(!taken.messages.empty() || !taken.exhausted.empty());
   if (taken.messages.empty()) {
     return std::unique_ptr<Claim>(std::make_unique<EmptyClaim>(std::move(taken.exhausted)));
@@ -144,15 +149,15 @@ Result<std::unique_ptr<Claim>> TransactionStore::Next(const ClaimRequest& reques
 }
 
 Result<Taken> TransactionStore::Take(Connection& connection, const std::string& token,
-                                     const ClaimRequest& request) {
-  std::vector<Message> exhausted;
+                                     const ClaimRequest& request,
+                                     std::span<const std::int64_t> aside,
+                                     std::vector<Message>& exhausted) {
   while (true) {
     OUTBOX_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(connection));
-    OUTBOX_ASSIGN_OR_RETURN(Taken taken, table()->Take(connection, token, request));
+    OUTBOX_ASSIGN_OR_RETURN(Taken taken, table()->Take(connection, token, request, aside));
     const bool done = taken.exhausted.empty();
     if (done && !taken.messages.empty()) {
       transaction.Keep();
-      taken.exhausted = std::move(exhausted);
       return taken;
     }
     // Burials are final and told once, whatever becomes of the claim: they are committed before it
@@ -160,7 +165,7 @@ Result<Taken> TransactionStore::Take(Connection& connection, const std::string& 
     OUTBOX_RETURN_IF_ERROR(table()->GiveBack(connection, token, taken.messages));
     OUTBOX_RETURN_IF_ERROR(transaction.Commit());
     std::move(taken.exhausted.begin(), taken.exhausted.end(), std::back_inserter(exhausted));
-    if (done) return Taken{.messages = {}, .exhausted = std::move(exhausted)};
+    if (done) return Taken{};
   }
 }
 

@@ -32,7 +32,9 @@ class TransactionStore final : public RelayStoreBase {
   Result<std::unique_ptr<Claim>> Next(const ClaimRequest& request, Deadline deadline) override;
 
  private:
-  Result<Taken> Take(Connection& connection, const std::string& token, const ClaimRequest& request);
+  // Those that it turned dead, and committed, are added to `exhausted`.
+  Result<Taken> Take(Connection& connection, const std::string& token, const ClaimRequest& request,
+                     std::span<const std::int64_t> aside, std::vector<Message>& exhausted);
 
   std::shared_ptr<ClaimDesk> desk_;
 };
