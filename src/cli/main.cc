@@ -77,7 +77,7 @@ int Run(std::span<const char* const> arguments) {
     // CLI11 takes them from the back.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
+    if (error.get_exit_code() == 0 && LeftOver(app, words).empty()) {
       app.exit(error);
       return Report(Status::Ok());
     }

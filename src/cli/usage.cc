@@ -56,19 +56,6 @@ Status NotUnderstood(const Chosen& chosen, const std::string& message, std::stri
                                                   " --help lists what there is"));
 }
 
-// What CLI11 could not place. It hands such words up to the parents of a command, which mixes them.
-std::vector<std::string> LeftOver(const CLI::App& app, std::span<const std::string> arguments) {
-  std::vector<std::string> left = app.remaining(true);
-  std::vector<std::string> in_order;
-  for (const std::string& argument : arguments) {
-    const auto found = std::ranges::find(left, argument);
-    if (found == left.end()) continue;
-    if (*found != "--") in_order.push_back(*found);
-    left.erase(found);
-  }
-  return in_order;
-}
-
 // The commands with this flag, in the order of the help: "list, stats, migrate status".
 void CollectWith(const CLI::App& command, const std::string& flag, const std::string& words,
                  std::vector<std::string>& found) {
@@ -124,6 +111,19 @@ std::string NotANumber(const CLI::ConversionError& error) {
 }
 
 }  // namespace
+
+// CLI11 hands words that it cannot place up to the parents of a command, which mixes them.
+std::vector<std::string> LeftOver(const CLI::App& app, std::span<const std::string> arguments) {
+  std::vector<std::string> left = app.remaining(true);
+  std::vector<std::string> in_order;
+  for (const std::string& argument : arguments) {
+    const auto found = std::ranges::find(left, argument);
+    if (found == left.end()) continue;
+    if (*found != "--") in_order.push_back(*found);
+    left.erase(found);
+  }
+  return in_order;
+}
 
 Status ExplainUsage(const CLI::App& app, std::span<const std::string> arguments,
                     const CLI::ParseError& error) {

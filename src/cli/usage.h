@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "outbox/status.h"
 
@@ -23,5 +24,8 @@ Status CheckHelp(const CLI::App& app, std::span<const std::string> arguments);
 
 // The same for a word that is no command.
 Status UnknownCommand(std::string_view word);
+
+// The arguments that no command takes, in their order.
+std::vector<std::string> LeftOver(const CLI::App& app, std::span<const std::string> arguments);
 
 }  // namespace outbox::cli

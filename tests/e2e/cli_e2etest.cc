@@ -153,6 +153,10 @@ TEST_F(CliTest, HelpOfACommandIsTheSameBothWays) {
   EXPECT_EQ(Ok({"help", "stats"}), Ok({"stats", "--help"}));
   EXPECT_EQ(Ok({"help", "migrate", "up"}), Ok({"migrate", "up", "--help"}));
   ExpectFailure({"help", "stast"}, kUsage, "there is no command 'stast'", "did you mean 'stats'?");
+  ExpectFailure({"help", "migrate", "upp"}, kUsage, "outboxd: migrate has no command 'upp'",
+                "did you mean up? outboxd migrate --help");
+  ExpectFailure({"help", "stats", "this"}, kUsage, "outboxd: stats does not take: this");
+  ExpectFailure({"stats", "--tabel", "--help"}, kUsage, "outboxd: stats has no flag --tabel\n");
 }
 
 TEST_F(CliTest, RefusesUnknownCommandsAndFlags) {
