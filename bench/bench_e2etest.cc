@@ -84,6 +84,49 @@ TEST_F(BenchTest, MeasuresEventsOnTheirWayBesidePgq) {
   EXPECT_EQ(compared, 28);
 }
 
+// A rival whose set-up costs a second of a processor and megabytes of WAL, and whose events cost
+// nothing.
+TEST_F(BenchTest, WhatASideSpendsBeforeItMeasuresIsNotInItsFigures) {
+  OUTBOX_REQUIRE_POSTGRES();
+  const std::string peers = folder_ + ".peers";
+  std::filesystem::create_directories(peers);
+  const auto rival = [&](const char* says) {
+    std::ofstream(peers + "/run") << R"(
+for ((i = 0; i < 300000; ++i)); do :; done
+psql -q "$1" -c 'DROP TABLE IF EXISTS filler' \
+  -c 'CREATE TABLE filler AS SELECT generate_series(1, 300000)'
+)" << says;
+    // A server of its own, where nobody else writes WAL.
+    return Run({"--quick", "--only", "flow", "--peers", peers, "--json", json_});
+  };
+  const Finished bench = rival(R"(
+echo measuring
+echo measured
+echo '{"events": 10, "rate": 10, "p50": 1, "p99": 1, "processor": 0.001}'
+)");
+  ASSERT_EQ(bench.exit_code, 0) << bench.standard_output << bench.standard_error;
+  int seen = 0;
+  const nlohmann::json report = nlohmann::json::parse(std::ifstream(json_));
+  for (const auto& figure : report.at("figures")) {
+    const std::string what = figure.at("what");
+    const double value = figure.at("value").at("median").get<double>();
+    if (what == "graphile-worker, local queue, clients' processor") {
+      EXPECT_DOUBLE_EQ(value, 100);
+      ++seen;
+    }
+    if (what == "graphile-worker, local queue, WAL") {
+      EXPECT_LT(value, 100'000);  // the table is a megabyte for each of the ten events
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2) << bench.standard_output;
+
+  const Finished mute = rival(R"(echo '{"events": 10, "rate": 10, "p50": 1, "p99": 1}')");
+  EXPECT_NE(mute.exit_code, 0);
+  EXPECT_THAT(mute.standard_error, HasSubstr("graphile-worker"));
+  std::filesystem::remove_all(peers);
+}
+
 TEST_F(BenchTest, ASinkThatCanNotBeComparedOrReachedIsNamed) {
   OUTBOX_REQUIRE_POSTGRES();
   const std::vector<std::string> sinks{"--db",  SharedPostgresUrl(), "--quick", "--only", "sinks",

@@ -34,25 +34,31 @@ pid_t Spawn(const std::vector<std::string>& command, int output, int errors) {
   _exit(127);
 }
 
-std::string ReadAll(int descriptor) {
+std::string ReadAll(int descriptor, const std::function<void(std::string_view)>& on_line) {
   std::string text;
+  std::size_t line = 0;
   std::array<char, 4096> buffer;
   for (ssize_t got; (got = read(descriptor, buffer.data(), buffer.size())) > 0;) {
     text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (!on_line) continue;
+    for (std::size_t end; (end = text.find('\n', line)) != std::string::npos; line = end + 1) {
+      on_line(std::string_view(text).substr(line, end - line));
+    }
   }
   return text;
 }
 
 }  // namespace
 
-Finished RunChild(const std::vector<std::string>& command) {
+Finished RunChild(const std::vector<std::string>& command,
+                  const std::function<void(std::string_view)>& on_line) {
   std::array<int, 2> pipe_ends;
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) return {};
   const pid_t pid = Spawn(command, pipe_ends[1], STDERR_FILENO);
   close(pipe_ends[1]);
   Finished finished;
   if (pid > 0) {
-    finished.output = ReadAll(pipe_ends[0]);
+    finished.output = ReadAll(pipe_ends[0], on_line);
     int status = 0;
     waitpid(pid, &status, 0);
     finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

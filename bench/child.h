@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "outbox/status.h"
@@ -17,8 +19,10 @@ struct Finished {
   std::string output;
 };
 
-// Runs `command` to its end; its standard error goes where ours goes.
-Finished RunChild(const std::vector<std::string>& command);
+// Runs `command` to its end; its standard error goes where ours goes. `on_line` is called with each
+// line of its output as soon as it is written, without the line break.
+Finished RunChild(const std::vector<std::string>& command,
+                  const std::function<void(std::string_view)>& on_line = nullptr);
 
 // A process that runs until it is destroyed. Its output and errors are discarded.
 class Child {

@@ -1,6 +1,5 @@
 // Events on their way: producers and a consumer at once, beside rival queues on the same server.
-#include <sys/resource.h>
-
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -22,9 +21,11 @@ constexpr double kLatencyAgainstPgq = 1.0;
 constexpr std::chrono::milliseconds kWarmUpQuick{500};
 constexpr std::chrono::milliseconds kMeasuredQuick{2500};
 
+using Mark = std::function<void()>;
+
 struct Sample {
   LoadResult load;
-  // Processor time an event: of the server (0 when it runs on another machine), and of producers
+  // An event: processor time of the server (0 when it runs on another machine), and of producers
   // and consumer.
   double server_us = 0, client_us = 0;
   double wal_bytes = 0, disk_bytes = 0;
@@ -35,70 +36,65 @@ struct Side {
   std::string name;
   bool rival = false;
   std::optional<double> rate_bar;  // against PgQ
-  std::function<Result<LoadResult>(const LoadOptions&)> measure;
+  // Calls the mark when its measuring begins and when it ends.
+  std::function<Result<LoadResult>(const LoadOptions&, const Mark&)> measure;
   std::vector<Sample> rounds = {};
 };
 
-Result<LoadResult> MeasureContender(Contender& contender, const LoadOptions& options) {
+Result<LoadResult> MeasureContender(Contender& contender, const LoadOptions& options,
+                                    const Mark& mark) {
   Load load(options);
   OUTBOX_RETURN_IF_ERROR(contender.Start(load));
   const auto measured = [&]() -> Result<LoadResult> {
     OUTBOX_ASSIGN_OR_RETURN(const auto producers, contender.Producers());
-    return load.Run(producers);
+    return load.Run(producers, mark);
   }();
   // What ended the consumer says more than that its events are missing.
   OUTBOX_RETURN_IF_ERROR(contender.Stop());
   return measured;
 }
 
-// The rival's program prints one JSON object as its last line.
+// The rival's program says "measuring" when it begins to measure and "measured" when that has
+// ended, each on a line; the last line is one JSON object.
 Result<LoadResult> MeasurePeer(const BenchOptions& options, const std::string& address,
-                               const std::string& peer, const LoadOptions& load) {
+                               const std::string& peer, const LoadOptions& load, const Mark& mark) {
   const Finished finished = RunChild({"bash", options.peers + "/run", address, peer + "-flow",
                                       StrCat(load.warm_up.count(), ",", load.measured.count(), ",",
-                                             load.producers, ",", load.batch, ",", load.depth)});
+                                             load.producers, ",", load.batch, ",", load.depth)},
+                                     [&](std::string_view line) {
+                                       if (line == "measuring" || line == "measured") mark();
+                                     });
   const auto lines = base::Split(base::Trim(finished.output), '\n');
   const auto report =
       nlohmann::json::parse(lines.empty() ? "" : lines.back(), nullptr, /*allow_exceptions=*/false);
   if (finished.exit_code != 0 || !report.is_object()) {
     return Status::Permanent(Code::kInternal, StrCat(peer, " gave no figures"));
   }
-  return LoadResult{.rate = report.value("rate", 0.0),
+  return LoadResult{.events = report.value("events", std::size_t{0}),
+                    .rate = report.value("rate", 0.0),
                     .p50 = report.value("p50", 0.0),
                     .p99 = report.value("p99", 0.0),
-                    .events = report.value("events", std::size_t{0})};
-}
-
-// Processor seconds of this process and of its children that have ended.
-double OwnProcessorTime() {
-  double seconds = 0;
-  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    getrusage(who, &usage);
-    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
-      seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-    }
-  }
-  return seconds;
+                    .client_processor = report.value("processor", 0.0)};
 }
 
 Result<Sample> MeasureSide(Scratch& scratch, const Side& side, const LoadOptions& options) {
   OUTBOX_ASSIGN_OR_RETURN(PgSession session, PgSession::Open(scratch.address()));
   OUTBOX_RETURN_IF_ERROR(session.Execute(sql::postgres::kDropRivals));
   OUTBOX_RETURN_IF_ERROR(scratch.Fill(0));
-  OUTBOX_ASSIGN_OR_RETURN(const ServerCost before, ReadServerCost(session));
-  const double own_before = OwnProcessorTime();
-  OUTBOX_ASSIGN_OR_RETURN(const LoadResult load, side.measure(options));
-  const double own = OwnProcessorTime() - own_before;
-  OUTBOX_ASSIGN_OR_RETURN(const ServerCost after, ReadServerCost(session));
-  if (load.events == 0 || load.rate <= 0) {
+  std::vector<Result<ServerCost>> costs;
+  OUTBOX_ASSIGN_OR_RETURN(const LoadResult load,
+                          side.measure(options, [&] { costs.push_back(ReadServerCost(session)); }));
+  if (load.events == 0 || load.rate <= 0 || costs.size() != 2) {
     return Status::Permanent(Code::kInternal, StrCat(side.name, " delivered nothing"));
   }
+  OUTBOX_ASSIGN_OR_RETURN(const ServerCost before, std::move(costs.front()));
+  OUTBOX_ASSIGN_OR_RETURN(const ServerCost after, std::move(costs.back()));
   const auto events = static_cast<double>(load.events);
   Sample sample{.load = load,
-                .client_us = own * 1e6 / events,
+                .client_us = load.client_processor * 1e6 / events,
                 .wal_bytes = (after.wal_bytes - before.wal_bytes) / events,
-                .disk_bytes = (after.database_bytes - before.database_bytes) / events};
+                // Less than nothing where vacuum has cut a table off meanwhile.
+                .disk_bytes = std::max(0.0, after.database_bytes - before.database_bytes) / events};
   if (before.processor && after.processor) {
     sample.server_us = (*after.processor - *before.processor).count() * 1e6 / events;
   }
@@ -109,9 +105,10 @@ std::vector<Side> Sides(Run& run, Scratch& scratch, bool pgq) {
   std::vector<Side> sides;
   const auto contender = [&](std::shared_ptr<Contender> queue, bool rival,
                              std::optional<double> bar) {
-    sides.push_back({queue->name(), rival, bar, [queue](const LoadOptions& options) {
-                       return MeasureContender(*queue, options);
-                     }});
+    sides.push_back(
+        {queue->name(), rival, bar, [queue](const LoadOptions& options, const Mark& mark) {
+           return MeasureContender(*queue, options, mark);
+         }});
   };
   if (pgq) contender(MakePgq(scratch), true, std::nullopt);
   for (const bool keep : {false, true}) {
@@ -123,8 +120,9 @@ std::vector<Side> Sides(Run& run, Scratch& scratch, bool pgq) {
   for (const auto& [peer, name] : {std::pair{"graphile", "graphile-worker, local queue"},
                                    std::pair{"pg-boss", "pg-boss, batch 1000"}}) {
     sides.push_back({name, true, std::nullopt,
-                     [&run, &scratch, program = std::string(peer)](const LoadOptions& options) {
-                       return MeasurePeer(run.options(), scratch.address(), program, options);
+                     [&run, &scratch, program = std::string(peer)](const LoadOptions& options,
+                                                                   const Mark& mark) {
+                       return MeasurePeer(run.options(), scratch.address(), program, options, mark);
                      }});
   }
   return sides;

@@ -1,5 +1,7 @@
 #include "bench/flow/load.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -11,6 +13,17 @@ namespace {
 // More than any queue here delivers in a run; a producer that gets this far stops.
 constexpr std::size_t kEventsPerSecondMax = 250'000;
 constexpr std::chrono::minutes kStandstill{1};
+
+// Seconds of this process.
+double ProcessorTime() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  double seconds = 0;
+  for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+    seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  }
+  return seconds;
+}
 
 }  // namespace
 
@@ -45,11 +58,26 @@ bool Load::WaitForRoom(std::size_t produced) {
   return true;
 }
 
+Load::Clock::time_point Load::From() const {
+  return Clock::time_point{Clock::duration{first_arrival_}} + options_.warm_up;
+}
+
 bool Load::Over() const {
-  const Clock::rep first = first_arrival_;
-  if (first == 0) return false;
-  const Clock::time_point from{Clock::duration{first}};
-  return Clock::now() >= from + options_.warm_up + options_.measured;
+  return first_arrival_ != 0 && Clock::now() >= From() + options_.measured;
+}
+
+double Load::Measure(const std::function<void()>& mark) {
+  while (first_arrival_ == 0) {
+    if (producing_ == 0) return 0;  // all have failed
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_until(From());
+  mark();
+  const double before = ProcessorTime();
+  std::this_thread::sleep_until(From() + options_.measured);
+  const double after = ProcessorTime();
+  mark();
+  return after - before;
 }
 
 Status Load::Produce(const Transact& transact) {
@@ -69,22 +97,30 @@ Status Load::Produce(const Transact& transact) {
   return Status::Ok();
 }
 
-Result<LoadResult> Load::Run(const std::vector<Transact>& producers) {
+Result<LoadResult> Load::Run(const std::vector<Transact>& producers,
+                             const std::function<void()>& mark) {
   std::vector<Status> results(producers.size());
   std::vector<std::thread> threads;
+  producing_ = producers.size();
   for (std::size_t i = 0; i < producers.size(); ++i) {
-    threads.emplace_back([&, i] { results[i] = Produce(producers[i]); });
+    threads.emplace_back([&, i] {
+      results[i] = Produce(producers[i]);
+      --producing_;
+    });
   }
+  const double processor = Measure(mark);
   for (std::thread& thread : threads) thread.join();
   for (Status& result : results) OUTBOX_RETURN_IF_ERROR(std::move(result));
   if (!WaitForRoom(produced_ + options_.depth)) {
     return Status::Retry(Code::kDeadline, "events that were committed did not arrive");
   }
-  return Evaluate();
+  LoadResult result = Evaluate();
+  result.client_processor = processor;
+  return result;
 }
 
 LoadResult Load::Evaluate() const {
-  const auto from = Clock::time_point{Clock::duration{first_arrival_}} + options_.warm_up;
+  const auto from = From();
   const auto until = from + options_.measured;
   std::vector<double> latencies;
   for (std::size_t event = 0; event < produced_; ++event) {
@@ -94,7 +130,7 @@ LoadResult Load::Evaluate() const {
                             Clock::duration{arrived_at_[event] - committing_[event]})
                             .count());
   }
-  LoadResult result{.events = produced_};
+  LoadResult result{.events = latencies.size()};
   if (latencies.empty()) return result;
   result.rate = static_cast<double>(latencies.size()) /
                 std::chrono::duration<double>(options_.measured).count();

@@ -1,8 +1,10 @@
-// Producers and a consumer at once with a rival queue; the last line is a JSON object of its figures.
+// Producers and a consumer at once with a rival queue. Prints "measuring" and "measured" when that begins and ends;
+// the last line is a JSON object of its figures.
 //   node flow.mjs URL graphile|pg-boss WARM_UP_MS,MEASURED_MS,PRODUCERS,BATCH,DEPTH
 //
 // The consumer runs in the main thread, each producer in a thread of its own. As in bench/flow/load.h, producers
-// commit batches as fast as they can, at most DEPTH events ahead of the consumer.
+// commit batches as fast as they can, at most DEPTH events ahead of the consumer; the warm-up begins when the first
+// event arrives, after all have started.
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import * as module from "pg-boss";
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
@@ -16,10 +18,10 @@ const kStandstillMs = 60_000;
 const now = () => performance.timeOrigin + performance.now();
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-// What the producers and the consumer share: two counters, and when each event was about to be committed.
-const share = (capacity) => ({ counters: new Int32Array(new SharedArrayBuffer(8)),
+// What the producers and the consumer share: counters, and when each event was about to be committed.
+const share = (capacity) => ({ counters: new Int32Array(new SharedArrayBuffer(12)),
                                committing: new Float64Array(new SharedArrayBuffer(8 * capacity)) });
-const kProduced = 0, kArrived = 1;
+const kProduced = 0, kArrived = 1, kOver = 2;
 
 const queues = {
   graphile: {
@@ -81,11 +83,13 @@ const queues = {
   },
 };
 
-async function produce({ url, name, until, batch, depth, counters, committing }) {
+async function produce({ url, name, batch, depth, counters, committing }) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const insert = await queues[name].inserter(url);
-  while (now() < until) {
+  parentPort.postMessage("ready");
+  await new Promise((resolve) => parentPort.once("message", resolve));
+  while (!Atomics.load(counters, kOver)) {
     const first = Atomics.add(counters, kProduced, batch);
     if (first + batch > committing.length) { Atomics.sub(counters, kProduced, batch); break; }
     while (first + batch > Atomics.load(counters, kArrived) + depth) await pause(1);
@@ -97,33 +101,56 @@ async function produce({ url, name, until, batch, depth, counters, committing })
   parentPort.postMessage("done");
 }
 
+// A producer in a thread: `ready` when it has connected, `done` when it has committed its last batch.
+function producer(data) {
+  const worker = new Worker(new URL(import.meta.url), { workerData: data });
+  const says = (word) => new Promise((resolve, reject) => {
+    worker.on("message", (message) => { if (message === word) resolve(); });
+    worker.on("error", reject);
+  });
+  return { ready: says("ready"), done: says("done"), go: () => worker.postMessage("go") };
+}
+
 async function main(url, name, numbers) {
   const [warmUp, measured, producers, batch, depth] = numbers.split(",").map(Number);
   const { counters, committing } = share(Math.ceil((warmUp + measured) / 1000) * kEventsPerSecondMax);
   await queues[name].setUp(url);
 
-  const from = now() + warmUp + 500;  // half a second for the threads to start
-  const until = from + measured;
-  const latencies = [];
+  let from = Infinity, until = Infinity;
   let lastArrival = now();
+  let processor, spent;
+  const latencies = [];
+  const measure = () => {
+    from = lastArrival + warmUp;
+    until = from + measured;
+    setTimeout(() => { processor = process.cpuUsage(); console.log("measuring"); }, warmUp);
+    setTimeout(() => {
+      spent = process.cpuUsage(processor);
+      console.log("measured");
+      Atomics.store(counters, kOver, 1);
+    }, warmUp + measured);
+  };
   await queues[name].consume(url, (event) => {
     lastArrival = now();
-    Atomics.add(counters, kArrived, 1);
+    if (Atomics.add(counters, kArrived, 1) === 0) measure();
     if (lastArrival >= from && lastArrival < until) latencies.push(lastArrival - committing[event]);
   });
-  await Promise.all(Array.from({ length: producers }, () => new Promise((resolve, reject) => {
-    new Worker(new URL(import.meta.url), { workerData: { url, name, until, batch, depth, counters, committing } })
-      .on("message", resolve).on("error", reject);
-  })));
-  while (counters[kArrived] < counters[kProduced]) {
-    if (now() - lastArrival > kStandstillMs) throw new Error("events are missing");
-    await pause(10);
-  }
+  const threads = Array.from({ length: producers },
+                             () => producer({ url, name, batch, depth, counters, committing }));
+  await Promise.all(threads.map((thread) => thread.ready));
+  lastArrival = now();
+  setInterval(() => {
+    if (now() - lastArrival > kStandstillMs) { console.error("nothing arrives for a minute"); process.exit(1); }
+  }, 1000);
+  for (const thread of threads) thread.go();
+  await Promise.all(threads.map((thread) => thread.done));
+  while (counters[kArrived] < counters[kProduced]) await pause(10);
 
   latencies.sort((a, b) => a - b);
   const percentile = (fraction) => latencies[Math.max(0, Math.ceil(fraction * latencies.length) - 1)] ?? 0;
-  console.log(JSON.stringify({ rate: Math.round(latencies.length / (measured / 1000)), p50: percentile(0.5),
-                               p99: percentile(0.99), events: counters[kProduced] }));
+  console.log(JSON.stringify({ events: latencies.length, rate: Math.round(latencies.length / (measured / 1000)),
+                               p50: percentile(0.5), p99: percentile(0.99),
+                               processor: (spent.user + spent.system) / 1e6 }));
   process.exit(0);
 }
 
