@@ -133,6 +133,7 @@ TEST(View, SaysWhyTheRelayWaits) {
   now.relay = {.state = RelayState::kWaitingForSink, .why = "the sink does not answer"};
   std::string screen;
   for (const std::string& line : Render(now, kScreenMin)) screen += line + "\n";
+  EXPECT_THAT(screen, HasSubstr("● waiting\x1B[0m ──▶ sink "));
   EXPECT_THAT(screen, HasSubstr("waiting for the sink: the sink does not answer"));
   now.relay.state = RelayState::kRunning;
   EXPECT_THAT(Render(now, kScreenMin), Not(testing::Contains(HasSubstr("waiting for the sink:"))));

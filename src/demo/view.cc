@@ -104,7 +104,7 @@ class Painter {
         .Add(StrCat(now_.orders_per_second, "/s"), Style::kAccent)
         .Add(" ──▶ [ orders + outbox ] ──▶ relay ")
         .Add(StrCat("● ", now_.relay.state == RelayState::kWaitingForSink
-                              ? "waiting for"
+                              ? "waiting"
                               : ToString(now_.relay.state)),
              StyleOf(now_.relay.state))
         .Add(" ──▶ sink ")
