@@ -238,8 +238,8 @@ const std::array kKeys{
              "Recorded errors are cut to this length."},
             OUTBOX_FIELD(relay.last_error_bytes_max)),
     MakeKey({"relay.async_ack", "OUTBOX_RELAY_ASYNC_ACK", "async_ack",
-             "Acknowledge before it is on disk. A database crash may repeat deliveries, and loses "
-             "none."},
+             "Settle without waiting for the disk. A database crash may repeat deliveries, and "
+             "loses none."},
             OUTBOX_FIELD(relay.async_ack)),
     MakeKey({"relay.attempt_history", "OUTBOX_RELAY_ATTEMPT_HISTORY", "attempt_history",
              "Attempts noted in `<table>_attempt`: `failures` those that failed or were cut off, "
@@ -269,7 +269,7 @@ const std::array kKeys{
     Key{.name = "cleaner.retention",
         .environment = "OUTBOX_CLEANER_RETENTION",
         .table_name = "retention",
-        .help = "How long delivered messages are kept; `0` deletes them as they are acknowledged.",
+        .help = "How long delivered messages are kept; `0` deletes them as they are settled.",
         .type = kRetentionType,
         .set = SetRetention,
         .print = [](const Settings& s) { return PrintRetention(s.cleaner.retention); }},
