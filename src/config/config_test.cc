@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "base/text.h"
 #include "config/config_json.h"
@@ -543,15 +544,31 @@ TEST_F(ConfigTest, ASinkHasOnlyKeysThatHoldForItAlone) {
   const std::set<std::string_view> table_wide{
       "enabled", "unrouted", "completion", "claim",          "namespace",
       "topics",  "tenant",   "retention",  "dead_retention", "audit_retention"};
+  // The page has both lists, the second one with a word on `claim` and `lease`.
+  std::ostringstream page;
+  page << std::ifstream(OUTBOX_DOCS "/reference/configuration.md").rdbuf();
+  const auto part = [text = page.str()](const char* from, const char* to) {
+    const std::size_t begin = text.find(from);
+    return begin == std::string::npos ? std::string()
+                                      : text.substr(begin, text.find(to, begin) - begin);
+  };
+  const std::string of_sinks = part("These settings make sense in a `[[sink]]`", "The others are");
+  const std::string of_tables = part("The others are about the table's messages", "With routes");
   for (const Key& key : Keys()) {
     if (key.table_name.empty() || key.table_name == "sink") continue;
     const std::string message = LoadText(StrCat("[[sink]]\nname = \"a\"\naddress = \"null:\"\n",
                                                 key.table_name, " = \"x y\"\n"))
                                     .error()
                                     .message();
+    const std::string word = StrCat("`", key.table_name, "`");
+    const bool wide = table_wide.contains(key.table_name);
+    EXPECT_EQ(of_sinks.find(word) != std::string::npos, !wide) << word;
+    if (key.table_name != "claim") {
+      EXPECT_EQ(of_tables.find(word) != std::string::npos, wide) << word;
+    }
     const std::string refusal = StrCat("outboxd.toml:4: sink.", key.table_name,
                                        ": belongs to the [[table]], for all of its sinks");
-    if (table_wide.contains(key.table_name)) {
+    if (wide) {
       EXPECT_THAT(message, HasSubstr(refusal));
     } else {
       EXPECT_THAT(message, Not(HasSubstr("sink."))) << key.table_name;
