@@ -1,4 +1,4 @@
-// Enqueue: write messages in the caller's own transaction. The near end of the data path.
+// Enqueue: writes messages in the caller's own transaction.
 //
 //   PQexec(conn, "BEGIN");
 //   ... your business statements ...
@@ -30,7 +30,7 @@ struct sqlite3;
 namespace outbox {
 
 struct Enqueued {
-  Uuid id;  // of the stored message: the first one's if it was there already
+  Uuid id;  // of the stored message; of the first one if this was a duplicate
   std::int64_t seq = 0;
   bool already_enqueued = false;  // no row was added
 };
@@ -40,8 +40,8 @@ enum class TopicRule : std::uint8_t {
   kRelaxed,  // any printable text of 1 to 255 bytes
 };
 
-// Told of each message that was written. The transaction may still roll back. Called on the
-// caller's thread, on several at once when several enqueue with it; must not throw.
+// Called for each message that was written, on the thread that enqueues: on several at once if
+// several threads share the observer. The transaction may still roll back. Must not throw.
 class EnqueueObserver {
  public:
   virtual ~EnqueueObserver() = default;
@@ -70,7 +70,7 @@ enum class TransactionState : std::uint8_t {
   kNone,
   kOpen,
   kAborted,  // a statement has failed: only a rollback helps
-  kBusy,     // another statement is under way, and so it can not be told
+  kBusy,     // another statement is under way, so the state is unknown
 };
 
 // A transaction as Enqueue sees it. Implement it to enqueue through a driver of your own (see
@@ -117,9 +117,9 @@ Status PostgresFailure(std::string_view sqlstate, std::string_view message,
 // kInternal            anything else
 //
 // With kConflict, kDeadline and kUnavailable roll back and run the whole transaction again, later.
-// On SQLite an open transaction stays usable after most errors; but when the disk is full, a read
-// or write fails or memory runs out, SQLite itself may roll all of it back. The hint says so then,
-// and sqlite3_get_autocommit() is not 0 any more: what follows would be written on its own.
+// On SQLite an open transaction stays usable after most errors. But when the disk is full, a read
+// or write fails or memory runs out, SQLite may roll the whole transaction back. The hint then says
+// so, and sqlite3_get_autocommit() is no longer 0: later statements would commit one by one.
 Result<Enqueued> Enqueue(Executor& transaction, std::string_view table, const NewMessage& message,
                          const EnqueueOptions& options = {});
 Result<Enqueued> Enqueue(pg_conn* transaction, std::string_view table, const NewMessage& message,

@@ -8,12 +8,12 @@
 //   outbox::EventBus bus;
 //   auto mails = bus.Subscribe<OrderCreated>("orders.order.created.v1",
 //       [](const OrderCreated& event, const outbox::Message& message) { return SendMail(event); });
-//   auto audit = bus.Subscribe("orders.#", [](const outbox::Message& message) { return
-//   Log(message); }); auto relay = outbox::Relay::Start(database, {.table = "orders_outbox"},
-//   bus.AsSink());
+//   auto audit = bus.Subscribe("orders.#",
+//       [](const outbox::Message& message) { return Log(message); });
+//   auto relay = outbox::Relay::Start(database, {.table = "orders_outbox"}, bus.AsSink());
 //
 // A message is delivered when every subscriber of its topic has returned success. If one fails, the
-// message is retried and all of them are called again: subscribers must not mind a repeat.
+// message is retried and all of them are called again: subscribers must tolerate a repeat.
 //
 // Thread-safety: every method may be called from any thread, also from inside a subscriber. A
 // subscriber runs on the relay's threads, several messages at a time, which is why it must be
@@ -42,7 +42,7 @@ namespace outbox {
 template <typename T>
 struct EventCodec;
 
-// EventCodec<T> is specialised as it must be.
+// A T whose EventCodec has Decode.
 template <typename T>
 concept DecodableEvent = std::movable<T> && requires(std::string_view payload) {
   { EventCodec<T>::Decode(payload) } -> std::same_as<Result<T>>;
@@ -72,9 +72,10 @@ class [[nodiscard]] Subscription {
   Subscription& operator=(Subscription&& other) noexcept;
   ~Subscription();
 
-  // Ends it now. Waits for calls of the subscriber that run on other threads, so that none runs
-  // after this and what the subscriber uses may go. Inside a subscriber, of any bus, it does not
-  // wait: no call begins after this, and one that has begun goes on. The destructor does the same.
+  // Ends the subscription. Waits for calls of the subscriber that run on other threads: when Cancel
+  // returns, none runs, and the objects that the subscriber uses may be destroyed. Called inside a
+  // subscriber, of any bus, Cancel does not wait: no call begins afterwards, but one that has begun
+  // goes on. The destructor does the same.
   void Cancel() noexcept;
   bool active() const noexcept { return id_ != 0; }
 
@@ -94,8 +95,8 @@ class EventBus {
   EventBus& operator=(const EventBus&) = delete;
 
   // Calls `subscriber` with every message whose topic matches: a topic, or a pattern with `*` for
-  // part of a word and `#` for any number of words ("orders.*.created.v*", "#"). A pattern with
-  // characters that no topic has matches nothing.
+  // a segment or part of one and `#` for any number of segments ("orders.*.created.v*", "#"). A
+  // pattern with characters that no topic has matches nothing.
   template <MessageSubscriber F>
   Subscription Subscribe(std::string_view topics, F&& subscriber) {
     return Add(topics, std::forward<F>(subscriber));
@@ -112,14 +113,14 @@ class EventBus {
 
   // Calls every subscriber of the message's topic, in the order they subscribed, and returns when
   // all have returned. Fails with
-  // - kNotFound, to be retried: there is no subscriber;
-  // - the failure of the one that failed; an exception is kInternal, to be retried;
-  // - all of them in one text when several failed. It is permanent only if each of them is, and
-  //   waits for as long as the one that asks for most.
+  // - kNotFound, which is retried, if the topic has no subscriber;
+  // - the subscriber's failure if one failed; an exception is kInternal, which is retried;
+  // - one Status with all texts if several failed. It is permanent only if each of them is, and its
+  //   retry_after is the longest of theirs.
   Status Publish(const Message& message) const;
 
-  // The bus as a destination of a relay, with up to `concurrency` messages at a time. It shares the
-  // subscribers with the bus and may outlive it.
+  // Returns a sink that publishes to this bus, up to `concurrency` messages at a time. The sink
+  // shares the subscribers with the bus and may outlive it.
   std::shared_ptr<Sink> AsSink(std::size_t concurrency = 8) const;
 
  private:

@@ -33,7 +33,7 @@ inline constexpr std::string_view kTracestateHeader = "tracestate";
 //
 //   outbox::NewMessage{.topic = "orders.order.created.v1", .payload = R"({"id":42})", .key = "42"}
 struct NewMessage {
-  // Where it goes: `<module>.<aggregate>.<event>.vN`, lower case, under 128 characters.
+  // What it is about: `<module>.<aggregate>.<event>.vN`, lower case, under 128 characters.
   std::string topic;
   // JSON text, UTF-8 without a byte order mark, at most EnqueueOptions::payload_bytes_max bytes.
   std::string payload;
@@ -71,7 +71,7 @@ enum class MessageStatus : std::uint8_t { kPending, kProcessing, kDelivered, kDe
 std::string_view ToString(MessageStatus status) noexcept;
 std::optional<MessageStatus> ParseMessageStatus(std::string_view text) noexcept;
 
-// A message as a sink receives it: what was enqueued, and where this delivery stands.
+// A message as a sink receives it: what was enqueued, and which attempt this is.
 struct Message {
   Uuid id;
   std::int64_t seq = 0;     // grows with each enqueue into a table; unique there, may have gaps
@@ -89,7 +89,7 @@ struct Message {
   std::string payload;
   Headers headers;        // includes traceparent and tracestate when they were given
   int attempt = 0;        // 1 at the first delivery
-  bool in_doubt = false;  // the attempt before was cut off (a crash): it may have arrived
+  bool in_doubt = false;  // a crash cut the attempt before off: the message may have arrived
   Timestamp created_at{};
   Timestamp available_at{};
 

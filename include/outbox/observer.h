@@ -2,8 +2,8 @@
 // observers; the relay depends on none of them.
 //
 // Called from the relay's own threads, several at a time: implementations synchronise themselves,
-// return quickly and do not throw. Message references are valid during the call only. An observer
-// may ask the relay to stop (Relay::Stop), which then does not wait; it must not destroy it.
+// return quickly and do not throw. References and views are valid during the call only. An observer
+// may ask its relay to stop (Relay::Stop does not wait then); it must not destroy the relay.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ enum class RelayState : std::uint8_t {
   kRunning,
   kStandby,         // single-active mode, and another relay leads
   kWaitingForSink,  // the sink is down; probing
-  kPaused,          // by somebody or by the sink: nothing is claimed until it is resumed
-  kDraining,        // asked to stop; finishing what is held
+  kPaused,          // by a person or the sink: nothing is claimed until somebody resumes it
+  kDraining,        // asked to stop; finishing what is being published
   kStopped,
 };
 
@@ -33,8 +33,8 @@ struct SettleCounts {
   std::size_t delivered = 0;
   std::size_t retried = 0;
   std::size_t dead = 0;
-  std::size_t released = 0;  // given back untried, or tried while the sink was down
-  std::size_t lost = 0;      // no longer ours: the lease had been taken over
+  std::size_t released = 0;  // given back without counting an attempt
+  std::size_t lost = 0;      // another relay had taken the lease over
 };
 
 // Rows that one round of the cleaner removed.
@@ -70,13 +70,14 @@ class RelayObserver {
   virtual void OnSettled(std::string_view table, const SettleCounts& counts, Duration took) {
     (void)table, (void)counts, (void)took;
   }
-  // This message is dead now; told once for each message. `result` is its last failure.
+  // This message is dead now; called once for each message. `result` is its last failure.
   virtual void OnDead(const Message& message, const Status& result) { (void)message, (void)result; }
-  // The lease of this message was taken over while we held it; its outcome was not recorded.
+  // Another relay took this message over while this one was publishing it; the outcome was not
+  // recorded.
   virtual void OnLeaseLost(const Message& message) { (void)message; }
 
   // Messages of a table with routes were split into deliveries; `unrouted` of them had no route.
-  // Those that stay in their own rows are not among them.
+  // Messages that stay in their own rows are not counted.
   virtual void OnSplit(std::string_view table, std::size_t messages, std::size_t deliveries,
                        std::size_t unrouted, Duration took) {
     (void)table, (void)messages, (void)deliveries, (void)unrouted, (void)took;

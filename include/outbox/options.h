@@ -18,7 +18,7 @@
 namespace outbox {
 
 // The longest duration that an option takes: a hundred years. Sums of longer ones do not fit a
-// clock. A retention of it is for ever.
+// clock. A retention of kDurationMax means for ever.
 inline constexpr std::chrono::milliseconds kDurationMax{std::chrono::hours(24 * 36'500)};
 
 enum class ClaimMode : std::uint8_t {
@@ -32,7 +32,7 @@ enum class ClaimMode : std::uint8_t {
 
 std::string_view ToString(ClaimMode mode) noexcept;
 
-// When a message with several deliveries is delivered itself.
+// When a message with several deliveries counts as delivered.
 enum class Completion : std::uint8_t {
   kAll,  // all of them succeeded; dead when all are decided and one is dead
   kAny,  // one of them succeeded; dead when all are dead
@@ -43,8 +43,8 @@ std::string_view ToString(Completion completion) noexcept;
 // Which attempts are noted in <table>_attempt, for people who ask what became of a message.
 enum class AttemptHistory : std::uint8_t {
   kOff,
-  kFailures,  // those that failed, or ended without an outcome; a delivery at the first go is not
-  kAll,       // every one: a row for each message at least
+  kFailures,  // those that failed or ended without an outcome
+  kAll,       // every one: at least one row for each message
 };
 
 std::string_view ToString(AttemptHistory history) noexcept;
@@ -65,7 +65,7 @@ struct RelayOptions {
   // --- what is claimed ---
   ClaimMode claim_mode = ClaimMode::kLease;
   RelayFilter filter;
-  // When not empty, the relay claims no messages but their deliveries to this destination
+  // When not empty, the relay claims deliveries to this sink instead of messages
   // (docs/concepts/routing.md).
   std::string destination;
   Completion completion = Completion::kAll;
@@ -73,11 +73,11 @@ struct RelayOptions {
   std::size_t batch_size = 500;
   // Messages claimed and not yet settled, at most. Bounds memory and the duplicates of a crash.
   std::size_t window = 2000;
-  // How long a claim is ours without a heartbeat, and so how long the messages of a relay that
-  // crashed wait. Kept alive at a third of it, however long the sink takes.
+  // How long a claim lasts without a heartbeat, and so how long the messages of a crashed relay
+  // wait. A running relay extends its leases after a third of this, however long the sink takes.
   std::chrono::milliseconds lease{std::chrono::seconds(8)};
 
-  // --- how often we look ---
+  // --- polling ---
   // While idle the wait grows from poll_min to poll_max; equal values poll at a fixed rate.
   std::chrono::milliseconds poll_min{10};
   std::chrono::milliseconds poll_max{100};
@@ -85,16 +85,15 @@ struct RelayOptions {
   // commits. Verified at start; falls back to polling, and says so, when notifications do not
   // arrive.
   bool listen = false;
-  // The longest wait between two attempts to reach a database that is away, while it has been for
-  // less than a minute; later five times as long. Bounds how late the first message after a restart
-  // is.
+  // The longest wait between two attempts to reach a database that is away; after a minute, five
+  // times as long. Bounds the delay of the first message after the database is back.
   std::chrono::milliseconds reconnect_max{std::chrono::seconds(1)};
 
-  // --- delivering ---
-  // Each Publish call must be done by then.
+  // --- publishing ---
+  // How long a Publish call may take.
   std::chrono::milliseconds dispatch_timeout{std::chrono::seconds(30)};
-  // With attempts_max = 1 and leases, a crash leaves everything that was claimed dead, also what
-  // the sink never saw: the attempt counts from the claim. At most 64 messages are then held at a
+  // With attempts_max = 1 and leases, a crash turns all claimed messages dead, also those the sink
+  // never saw: the attempt counts from the claim. Such a relay claims at most 64 messages at a
   // time.
   RetryPolicy retry;
   // Waits between probes while the sink is down: doubling from min to max, with jitter.
@@ -104,27 +103,27 @@ struct RelayOptions {
   std::size_t last_error_bytes_max = 2048;
 
   // --- settling ---
-  // How long delivered rows are kept; zero deletes them at ack, which is the fastest. Any other
-  // value leaves deleting to the cleaner.
+  // How long delivered rows are kept. Zero deletes them when they are settled, which is fastest.
+  // Any other value leaves deleting to the cleaner.
   std::chrono::milliseconds retention{std::chrono::hours(24 * 7)};
-  // Lets the database acknowledge an ack before it is on disk. A database crash may then repeat the
-  // last half second of deliveries; nothing is ever lost by it.
+  // Settles without waiting for the database's disk. A crash of the database may then repeat the
+  // deliveries of the last half second; it loses none.
   bool async_ack = false;
   // Attempts noted in the statement that settles; costs a row for each. They go with their message.
   AttemptHistory attempt_history = AttemptHistory::kOff;
 
   // --- many relays ---
-  // One relay at a time per table; the others stand by and take over when it dies, or stands still
-  // for the lease.
+  // One relay at a time per table. The others stand by and take over when it dies, or is frozen for
+  // longer than the lease.
   bool single_active = false;
   // Names this relay in locked_by. Made from host name, process id and a random part when empty.
   std::string relay_id;
 
-  // Start as after Relay::Pause: nothing is claimed until Resume.
+  // Starts paused: nothing is claimed until Relay::Resume.
   bool start_paused = false;
 
   // --- stopping ---
-  // SIGTERM: dispatches still running after this long are abandoned.
+  // Relay::Stop abandons Publish calls that still run after this long.
   std::chrono::milliseconds shutdown_timeout{std::chrono::seconds(10)};
 
   // Every problem, one line each and naming its field; empty when the options make sense.

@@ -8,11 +8,12 @@
 //   relay.value()->Stop();
 //
 // Thread-safety: every method may be called from any thread. The relay runs threads of its own:
-// one that claims, one that settles, and as many as the sink allows that publish. On these, that is
-// in a sink, a handler or an observer, nothing can wait for the relay: see Stop and Drain.
+// one that claims, one that settles, and up to SinkTraits::concurrency that publish. Sinks,
+// handlers and observers run on these threads, and so cannot wait for the relay: see Stop and
+// Drain.
 //
-// Do not fork with a running relay: a child has none of its threads, and destroying or stopping the
-// relay there waits for ever or crashes. Start relays after the fork, or let the child exec.
+// Do not fork while a relay runs: the child has none of its threads, and destroying or stopping the
+// relay there hangs or crashes. Start relays after the fork, or let the child call exec.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@
 
 namespace outbox {
 
-// Totals since the start.
+// Counts of messages since the start.
 struct RelayStats {
   RelayState state = RelayState::kStarting;
   bool leading = false;
@@ -45,8 +46,13 @@ struct RelayStats {
 class Relay {
  public:
   // Connects, checks the table's schema and starts. `database` is `postgres://…`, a libpq DSN, or
-  // `sqlite:PATH`. Fails at once on anything that waiting would not cure; a database that is away
-  // is waited for in the background only after the first connection succeeded.
+  // `sqlite:PATH`. The relay shares `sink` and `observer` and lets go of them when it is destroyed;
+  // `observer` may be null.
+  //
+  // Opens the sink first: fails if the sink can never work, but not if it is down. Then fails with
+  // kInvalidArgument if `options` make no sense, with kNotFound or kSchema if the table is missing
+  // or of another version, and with kUnavailable if the database does not answer: only a relay that
+  // has started reconnects by itself.
   static Result<std::unique_ptr<Relay>> Start(const std::string& database, RelayOptions options,
                                               std::shared_ptr<Sink> sink,
                                               std::shared_ptr<RelayObserver> observer = nullptr);
@@ -54,26 +60,27 @@ class Relay {
   // Stops as Stop() does.
   virtual ~Relay() = default;
 
-  // No new claims; what is being published is finished, what is only claimed is released. Returns
-  // when done, at the latest shutdown_timeout (and a moment for the last settle) from now. A
-  // failure says what had to be left behind. Calling it again returns the same answer.
+  // Claims nothing more, finishes the messages that are being published and releases those that are
+  // only claimed. Returns when done, at the latest after shutdown_timeout and a moment for the last
+  // settle. A failure says what was left behind. A second call returns the same answer.
   //
-  // In a sink, a handler or an observer of this relay it only asks it to stop, and returns
-  // kCancelled at once; what is being published is still finished. Another thread may wait by
-  // calling it too, or by destroying the relay.
+  // Called in a sink, a handler or an observer of this relay, Stop only asks the relay to stop and
+  // returns kCancelled at once; the messages that are being published are still finished. Another
+  // thread may wait for the end by calling Stop too, or by destroying the relay.
   virtual Status Stop() = 0;
 
   // Blocks until no message is left that is due, leased or waiting for a retry; messages delayed
-  // by their producer do not count. Fails with kDeadline, or with the reason the relay stopped;
-  // with kCancelled at once in a sink, a handler or an observer of this relay. Several may wait at
-  // once.
+  // by their producer do not count. Fails with kDeadline, with the reason for which the relay
+  // stopped, or at once with kCancelled if called in a sink, a handler or an observer of this
+  // relay. Several threads may wait at once.
   virtual Status Drain(Deadline deadline) = 0;
 
-  // Messages may have been committed: look at once instead of at the next poll.
+  // Looks for messages at once instead of at the next poll. Call it after a commit.
   virtual void Wake() = 0;
 
-  // Claims nothing until Resume: what waits here is given back, what is being published is
-  // finished. For people who repair a sink or look into a table. Lasts as long as the relay.
+  // Claims nothing until Resume. Messages that are only claimed are released; those that are being
+  // published are finished. For people who repair a sink or look into a table. Other relays of the
+  // table go on; the pause is not recorded in the database and ends with this relay.
   virtual void Pause() = 0;
   virtual void Resume() = 0;
 

@@ -1,4 +1,4 @@
-// RetryPolicy: how long a failed message waits before its next attempt, and when it is given up.
+// RetryPolicy: how long a failed message waits before its next attempt, and when it is dead.
 //
 // n below is the number of attempts made so far, 1 after the first failure.
 //
@@ -30,13 +30,13 @@ struct RetryPolicy {
   // When not empty, replaces the formula: entry n-1 after attempt n, the last entry for ever after.
   std::vector<std::chrono::milliseconds> schedule;
 
-  // Deliveries altogether, the first included; then the message is dead. No value: without end.
+  // Attempts altogether, the first included; then the message is dead. No value: without end.
   std::optional<int> attempts_max = 20;
 
-  // The wait after `attempts` deliveries have failed. `unit_random` is uniform in [0, 1).
+  // Returns the wait after `attempts` attempts. `unit_random` is uniform in [0, 1).
   std::chrono::milliseconds DelayAfter(int attempts, double unit_random) const;
 
-  // True when a message that has failed `attempts` times gets no further one.
+  // Whether a message that has failed `attempts` times is dead.
   bool Exhausted(int attempts) const {
     return attempts_max.has_value() && attempts >= *attempts_max;
   }

@@ -1,9 +1,8 @@
 // Status and Result<T>: how every outbox function that can fail says so.
 //
-// A Status does not name a taxonomy of failures; it answers the questions a caller acts on:
-// may I try again, is it the message's fault, did it perhaps happen, is the destination gone?
-// The relay branches on `disposition()` and on nothing else. `code()` is for people who want to
-// tell two errors apart in a program (for instance "no transaction" from "transaction aborted").
+// A Status answers the questions a caller acts on: may I try again, is it the message's fault, did
+// it perhaps happen, is the sink down? The relay looks only at `disposition()`. `code()` is for
+// programs that tell two errors apart (for instance "no transaction" from "transaction aborted").
 //
 // Thread-safety: values; distinct objects may be used from distinct threads.
 #pragma once
@@ -23,17 +22,17 @@ enum class Code : std::uint8_t {
   kOk,
   kInvalidArgument,     // the caller's input; nothing was sent anywhere
   kNoTransaction,       // enqueue outside an open transaction
-  kTransactionAborted,  // enqueue in a transaction the database has already given up
+  kTransactionAborted,  // enqueue in a transaction that has already failed
   kBusy,                // enqueue on a connection on which another statement is still running
   kNotFound,            // no such row, table, file
   kSchema,              // the table is not ours, or of an older or newer schema version
   kPermission,          // the database or the destination refused our credentials or role
-  kUnavailable,         // can not be reached now
+  kUnavailable,         // cannot be reached now
   kDeadline,            // it took longer than it was allowed to
   kRejected,            // the destination looked at this message and refused it
   kConflict,            // somebody else holds it, or changed it first
   kCancelled,           // we were asked to stop
-  kNotAttempted,        // a sink gave up before it came to this message
+  kNotAttempted,        // a sink stopped before it came to this message
   kInternal,            // anything else; a bug if it is ours
 };
 
@@ -41,9 +40,9 @@ enum class Code : std::uint8_t {
 enum class Disposition : std::uint8_t {
   kNone,       // success
   kRetry,      // this message failed now; trying it later may help
-  kPermanent,  // trying this message again can not help
-  kInDoubt,    // it may have happened: do it again with the same message id
-  kSinkDown,   // nothing is wrong with the message; the destination is away. Costs no attempt.
+  kPermanent,  // trying this message again cannot help
+  kInDoubt,    // it may have happened: try it again with the same message id
+  kSinkDown,   // nothing is wrong with the message; the sink is down. No attempt is counted.
 };
 
 std::string_view ToString(Code code) noexcept;
@@ -72,12 +71,12 @@ class [[nodiscard]] Status {
   static Status InDoubt(Code code, std::string message) {
     return {code, Disposition::kInDoubt, std::move(message)};
   }
-  // What every result of a Publish is before the sink has set it.
+  // The value of every result of a Publish until the sink sets it.
   static Status NotAttempted() {
     return {Code::kNotAttempted, Disposition::kRetry, "not attempted"};
   }
   // This message cannot be delivered for a while, by no fault of its own, and others can: it waits
-  // for so long, and no attempt is charged.
+  // for `wait`, and no attempt is counted.
   static Status Postponed(std::string message, std::chrono::milliseconds wait) {
     return Status(Code::kNotAttempted, Disposition::kRetry, std::move(message))
         .WithRetryAfter(wait);
