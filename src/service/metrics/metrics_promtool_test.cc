@@ -85,7 +85,7 @@ TEST(Promtool, WouldFindWrongRules) {
       {"OutboxFailureRateHigh", "outbox:failure_rate > 0.01", "outbox:failure_rate > 0.03"},
       {"OutboxRetryRateHigh", "outbox:retry_rate > 0.05", "outbox:retry_rate > 0.04"},
       {"OutboxDeadMessages", "(outbox_dead_messages) > 0", "(outbox_dead_messages) > 1"},
-      {"OutboxProcessingStale", "for: 10m", "for: 1m"},
+      {"OutboxProcessingStale", "(outbox_stale_locks) > 0", "(outbox_stale_locks) > 3"},
       {"OutboxSlow", "outbox:processing_time_p95 > 30", "outbox:processing_time_p95 > 20"},
       {"OutboxStalled", "unless on (table)", "and on (table)"},
       {"OutboxOverdue", "(outbox_oldest_age_seconds) > 900", "(outbox_oldest_age_seconds) > 1800"},
