@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-
 #include "cli/terminal.h"
 
 namespace outbox::cli {
