@@ -14,7 +14,6 @@ DROP FUNCTION outbox.quoted_table(text);
 DROP FUNCTION outbox.uuid_v7();
 DROP FUNCTION outbox.refuse_topic(text);
 DROP FUNCTION outbox.own_dedupe_key(uuid, text);
-DROP FUNCTION IF EXISTS outbox.refuse_row();
 DROP FUNCTION outbox.notify_relay();
 DROP FUNCTION IF EXISTS outbox.purge_audit(text, bigint, bigint);
 DROP DOMAIN outbox.status, outbox.label, outbox.dedupe_key, outbox.version;

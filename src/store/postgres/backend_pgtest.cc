@@ -124,12 +124,12 @@ TEST_F(BackendTest, AnAlteredTableCostsARelayOneTry) {
   Insert(2);
   const auto store = OpenRelay();
   ASSERT_EQ(Next(*store, Batch(1))->messages().size(), 1U);
-  sql_->Run("ALTER TABLE orders_outbox ALTER COLUMN event_type TYPE varchar");
+  sql_->Run("ALTER TABLE orders_outbox ALTER COLUMN headers TYPE jsonb USING headers::jsonb");
   const auto failed = store->Next(Batch(1), Soon());
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().disposition(), Disposition::kRetry);
   EXPECT_THAT(failed.error().hint(), Not(HasSubstr("PostgreSQL 13")));
-  sql_->Run("ALTER TABLE orders_outbox ALTER COLUMN event_type TYPE outbox.label");
+  sql_->Run("ALTER TABLE orders_outbox ALTER COLUMN headers TYPE json USING headers::json");
   EXPECT_EQ(Next(*store, Batch(1))->messages().size(), 1U);
 }
 

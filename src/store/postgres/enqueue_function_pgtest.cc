@@ -193,65 +193,6 @@ TEST_F(EnqueueFunctionTest, ARowWrittenByHandFollowsTheSameRules) {
   sql_->Run("DROP ROLE " + role);
 }
 
-// What no enqueue writes, from the role that producers are granted.
-TEST_F(EnqueueFunctionTest, ARowThatWouldNeverBeDueIsRefusedWhoeverWritesIt) {
-  const auto insert = [&](const std::string& field, const std::string& value) {
-    return "INSERT INTO orders_outbox (id, topic, payload, " + field +
-           ") VALUES (gen_random_uuid(), 'a.b.c.v1', '{}', " + value + ")";
-  };
-  const auto headers = [](int count) {
-    return base::StrCat("(SELECT json_object_agg('h' || n, '') FROM generate_series(1, ", count,
-                        ") AS n)");
-  };
-  for (const char* role : {"outbox_producer", "postgres"}) {
-    sql_->Run(std::string("SET ROLE ") + role);
-    for (const char* at : {"'infinity'", "'-infinity'", "'10000-01-01 00:00:00+00'",
-                           "'0001-12-31 23:59:59+00 BC'", "'294276-12-31 23:59:59+00'"}) {
-      EXPECT_THAT(
-          sql_->Failure(insert("available_at", at)),
-          AllOf(StartsWith("23514"), HasSubstr("available_at: is not within the years 1 to 9999"),
-                HasSubstr("leave it out")))
-          << at;
-    }
-    EXPECT_THAT(sql_->Failure(insert("headers", headers(120'000))),
-                AllOf(StartsWith("23514"), HasSubstr("headers: have "),
-                      HasSubstr("over the limit of 524288")));
-    EXPECT_EQ(sql_->Failure("INSERT INTO orders_outbox (id, topic, payload, available_at) SELECT"
-                            " gen_random_uuid(), 'a.b.c.v1', '{}', CASE n WHEN 900 THEN"
-                            " timestamptz 'infinity' ELSE now() END FROM"
-                            " generate_series(1, 1000) AS n")
-                  .substr(0, 5),
-              "23514");
-    EXPECT_EQ(Rows(), "0") << "nothing of a statement that is refused";
-    sql_->Run("RESET ROLE");
-    for (const char* at : {"'0001-01-01 00:00:00+00'", "'9999-12-31 23:59:59.999999+00'"}) {
-      EXPECT_EQ(sql_->Failure(insert("available_at", at)), "");
-    }
-    EXPECT_EQ(sql_->Failure(insert("headers", headers(30'000))), "");
-    sql_->Run("DELETE FROM orders_outbox");
-  }
-}
-
-// pg_restore --data-only, and whoever copies rows.
-TEST_F(EnqueueFunctionTest, ADeadRowCanBeRestored) {
-  sql_->Run(
-      "INSERT INTO orders_outbox (id, topic, payload, status, available_at) VALUES"
-      " (gen_random_uuid(), 'a.b.c.v1', '{}', 'dead', 'infinity')");
-  EXPECT_EQ(Rows(), "1");
-}
-
-// The longest headers that an Enqueue of the library takes: every byte is escaped.
-TEST_F(EnqueueFunctionTest, TheTableTakesWhateverHeadersAreEnqueued) {
-  NewMessage message{.topic = "a.b.c.v1", .payload = "{}"};
-  message.headers = {{"h", std::string(64 * 1024 - 1, '\x01')}};
-  const auto session = backend_->OpenSession(Soon());
-  ASSERT_OK(session);
-  ASSERT_OK((*session)->Begin());
-  EXPECT_OK(Enqueue((*session)->executor(), kTable, message));
-  ASSERT_OK((*session)->Commit());
-  EXPECT_EQ(Value("SELECT octet_length(headers::text) > 390000 FROM orders_outbox"), "t");
-}
-
 // Functions, operators and types of the same names, which a search_path puts before PostgreSQL's
 // own.
 TEST_F(EnqueueFunctionTest, ASearchPathOfTheCallersCanNotMisleadIt) {

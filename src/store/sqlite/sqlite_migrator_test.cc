@@ -219,42 +219,6 @@ TEST(Migrator, PrintedUpgradesMakeExactlyTheVersionsTheyName) {
   }
 }
 
-// What no enqueue writes: a row that would never be due, and what a relay could not hold.
-TEST(Migrator, TheTableRefusesRowsThatNoEnqueueWrites) {
-  TestDatabase database;
-  const auto connection = database.Connect();
-  int rows = 0;
-  const auto insert = [&](const std::string& fields, const std::string& values) {
-    return connection->Execute(base::StrCat("INSERT INTO orders_outbox (id, topic, payload, ",
-                                            fields, ") VALUES (printf('%036d', ", ++rows,
-                                            "), 'orders.order.created.v1', '{}', ", values, ")"));
-  };
-  for (const char* at : {"9223372036854775807", "9223372036854775806", "-9223372036854775808",
-                         "-62135596800001", "253402300800000", "'infinity'", "1.5", "x'00'"}) {
-    const Status refused = insert("available_at", at);
-    EXPECT_EQ(refused.disposition(), Disposition::kPermanent) << at;
-    EXPECT_THAT(refused.message(), HasSubstr("available_at: is not within the years 1 to 9999"))
-        << at;
-  }
-  const std::string headers =
-      "(WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 120000)"
-      " SELECT json_group_object('h' || n, '') FROM n)";
-  EXPECT_THAT(insert("headers", headers).message(), HasSubstr("headers: have more than 524288"));
-  EXPECT_THAT(connection
-                  ->Execute("INSERT INTO orders_outbox (id, topic, payload) VALUES"
-                            " (printf('%036d', 0), 'orders.order.created.v1',"
-                            " '\"' || printf('%.*c', 16777215, 'x') || '\"')")
-                  .message(),
-              HasSubstr("payload: has more than 16777216 bytes"));
-  for (const char* at : {"-62135596800000", "253402300799999", "0", "'1700000000000'"}) {
-    EXPECT_OK(insert("available_at", at));
-  }
-  EXPECT_OK(insert("status, available_at", "'dead', 9223372036854775807"));  // restored
-  EXPECT_OK(connection->Execute(
-      base::StrCat("INSERT INTO orders_outbox (id, topic, payload) VALUES (printf('%036d', 0),"
-                   " 'orders.order.created.v1', '\"' || printf('%.*c', 16777214, 'x') || '\"')")));
-}
-
 // A pause that was made while its table was called outbox_hold.
 class PausesOfBefore : public ::testing::TestWithParam<bool> {};
 

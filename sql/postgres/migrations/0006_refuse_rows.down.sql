@@ -1,1 +1,0 @@
-DROP TRIGGER "{{name}}_rules" ON {{table}};

@@ -1,1 +1,0 @@
-DROP TRIGGER {{schema}}."{{name}}_rules";
