@@ -101,8 +101,7 @@ TEST(CleanFailures, MayNameTheTopicAndTheKeyThatThePayloadHasToo) {
   messages[0].key = "customer-1000200030004000";
   messages[0].payload = R"({"type":"family-hub.members.family-member-invited.v1",)"
                         R"("customer":"customer-1000200030004000"})";
-  const std::string text =
-      "no route for " + messages[0].topic + " with the key " + messages[0].key;
+  const std::string text = "no route for " + messages[0].topic + " with the key " + messages[0].key;
   std::vector<Status> results{Failure(text)};
   CleanFailures(messages, results, 2048);
   EXPECT_EQ(results[0].message(), text);

@@ -221,7 +221,8 @@ TEST_P(Secrets, AreMaskedInThePrintedConfiguration) {
   const std::string database =
       StrCat("postgres://relay:", kPassword, "@db/shop?pasword=", kPassword);
   const Finished config = stage->Run({"config"}, {.environment = {{"OUTBOX_DB", database}}});
-  EXPECT_EQ(config.exit_code, 0) << config.standard_error;
+  EXPECT_EQ(config.exit_code, 2) << "libpq has no such option";
+  EXPECT_NE(config.standard_error.find("pasword"), std::string::npos) << config.standard_error;
   EXPECT_NE(config.standard_output.find("db/shop"), std::string::npos) << config.standard_output;
   ExpectClean(config.standard_output + config.standard_error, "config");
 }
